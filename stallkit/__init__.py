@@ -15,11 +15,14 @@ with open(f"{__file__.removesuffix('c')}i", encoding="utf-8") as _stub:  # noqa:
     _MODULES = {line.split()[-1]: line.split()[1] for line in _stub if line.startswith("from ")}
 __all__ = list(_MODULES)
 
+from stallkit.old_names import give_back as _give_back
+
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(_import_module(_MODULES[name], __name__), name)
+    _give_back()
     return value
 
 

@@ -1,5 +1,6 @@
 # The public interface: these names, and where each is defined.  `__init__.py` loads them from here, when first used.
 
+from .cli.printed_json import json_schema as json_schema
 from .core.composer import Composer as Composer
 from .core.dialog import Dialog as Dialog
 from .core.engine import Detection as Detection
@@ -25,6 +26,9 @@ from .errors import PackError as PackError
 from .errors import SessionGone as SessionGone
 from .errors import StallkitError as StallkitError
 from .errors import TransportError as TransportError
+from .jsonio import dump as dump
+from .jsonio import load as load
+from .jsonio import schema as schema
 from .packs.hookspecs import hookimpl as hookimpl
 from .packs.load import load_pack as load_pack
 from .packs.registry import Engine as Engine
@@ -58,7 +62,6 @@ from .runs.run import run as run
 from .runs.run import run_async as run_async
 from .runs.wait_limits import Observation as Observation
 from .runs.wait_limits import RunStatus as RunStatus
-from .schemas import json_schema as json_schema
 from .sessions.manager import Sessions as Sessions
 from .sessions.model import ExitRecord as ExitRecord
 from .supervise.session_state import WatchConfig as WatchConfig

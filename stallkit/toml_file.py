@@ -1,7 +1,6 @@
 """TOML files: read, structured strictly, and the line of each of their keys.
 
-`tomllib` gives values without lines, so an invalid file is read once more for its structure alone.  cattrs is imported
-only where a table is structured: reading a pack does not need it, and takes less time than its import.
+`tomllib` gives values without lines, so an invalid file is read once more for its structure alone.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ import tomllib
 from collections import Counter
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, TypeVar, get_args, get_origin
+from typing import Any, Iterator, Mapping, TypeVar
 
 import cattrs
-from attrs import fields, has, resolve_types
+from attrs import field, fields, frozen, has, resolve_types
 
 from stallkit import private
-from stallkit.core.values import field, frozen
 from stallkit.durations import SPAN, seconds_of
 from stallkit.errors import Portable
+from stallkit.strict_converter import strict
 
 __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", "structured"]
 
@@ -108,49 +107,26 @@ def structured(file: TomlFile, kind: type[_T]) -> _T:
     Raises TomlError with all errors, and the line of the first.
     """
     try:
-        return _converter().structure(file.data, kind)
+        return _CONVERTER.structure(file.data, kind)
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
         said = partial(_message, homes=_homes(kind))
         why = "; ".join(cattrs.transform_error(error, format_exception=said))
         raise TomlError(why, file.lines.of(*_path(error))) from error
 
 
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    for kind, name in _NAMES.items():
-        converter.register_structure_hook(kind, _only(kind, name))
-
-    def items(value: object, of: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise TypeError(f"{value!r} is not a list")
-        return [converter.structure(item, *get_args(of)) for item in value]
-
-    converter.register_structure_hook_func(_is_list, items)
-    return converter
+def _seconds(value: object, kind: Any) -> float:
+    spelled = isinstance(value, str) and re.match(SPAN, value)
+    return seconds_of(str(value)) if spelled else float(_NUMBER(value, kind))
 
 
-def _is_list(kind: Any) -> bool:
-    return get_origin(kind) is list
-
-
-_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
-
-
-def _only(kind: type, name: str) -> Callable[[object, object], Any]:
-    def same(value: object, _: object) -> Any:
-        if kind is float and isinstance(value, str) and re.match(SPAN, value):
-            return seconds_of(value)
-        fits = (int, float) if kind is float else kind
-        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{value!r} is not a {name}")
-        return kind(value)
-
-    return same
+_CONVERTER = strict(cattrs.Converter(forbid_extra_keys=True))
+_NUMBER = _CONVERTER.get_structure_hook(float)
+_CONVERTER.register_structure_hook(float, _seconds)
 
 
 def _message(error: BaseException, kind: type | None, homes: Mapping[str, str]) -> str:
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        known = ", ".join(field.name for field in fields(error.cl))
+        known = ", ".join(one.name for one in fields(error.cl))
         unknown = [f"{key} (it belongs {homes[key]})" if key in homes else key for key in sorted(error.extra_fields)]
         return f"unknown key {', '.join(unknown)}, known are {known}"
     return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from functools import cache
-from typing import Any, Mapping
+from typing import Any
 
 import jsonschema_rs
 
@@ -27,19 +27,13 @@ def _validator(name: str) -> Any:
     return jsonschema_rs.validator_for(closed(json_schema(name)), validate_formats=True)
 
 
-def closed(schema: Mapping[str, Any]) -> Any:
+def closed(value: Any) -> Any:
     """The schema without room for keys that it does not name; where it allows any key, it still does."""
-    return _closed(schema, schema.get("$defs", {}))
-
-
-def _closed(value: Any, defined: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_closed(one, defined) for one in value]
+        return [closed(one) for one in value]
     if not isinstance(value, dict):
         return value
-    made = {key: _closed(one, defined) for key, one in value.items() if key != "allOf"}
-    if "properties" in value and isinstance(value["properties"], dict):
-        for base in value.get("allOf", ()):
-            made["properties"] |= _closed(defined[base["$ref"].rpartition("/")[2]]["properties"], defined)
+    made = {key: closed(one) for key, one in value.items()}
+    if isinstance(value.get("properties"), dict):
         made.setdefault("additionalProperties", False)
     return made

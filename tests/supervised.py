@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Callable
 
 from terminals import Server
 
+from stallkit import dump
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
@@ -36,7 +38,7 @@ async def watch(supervisor: Supervisor, until: Callable[[list[Event]], bool]) ->
         try:
             await asyncio.wait_for(read(), PATIENCE_S)
         except TimeoutError:
-            raise AssertionError(f"it did not come to that: {[one.to_json() for one in seen]}") from None
+            raise AssertionError(f"it did not come to that: {[json.dumps(dump(one)) for one in seen]}") from None
     return seen
 
 

@@ -26,17 +26,20 @@ from stallkit import (
     Screen,
     Verdict,
     check,
+    dump,
     json_schema,
+    load,
     run,
 )
+from stallkit.cli.printed_json import VALUES
 from stallkit.core.dialog import Role
 from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.core.hung import Hung
-from stallkit.core.plain import Told
 from stallkit.core.reading import Option
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.signature_ref import SignatureRef
 from stallkit.core.verdict import Ended, Snapshot
 from stallkit.press.check import Status as Found
 from stallkit.press.check_text import printed
@@ -45,7 +48,6 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy_file import PROFILES
 from stallkit.probes.report import TerminalReport
 from stallkit.runs.wait_limits import RunStatus
-from stallkit.schemas import VALUES
 from stallkit.sessions.model import Cause, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
 
@@ -115,7 +117,7 @@ KERNELS = st.builds(
     | st.builds(Standstill, st.dictionaries(st.integers(1, 9), st.integers(0, 9), max_size=3), SECONDS),
 )
 TOLD = st.builds(
-    Told,
+    SignatureRef,
     signature=st.none() | st.just("yes_no"),
     pack=st.none() | st.just("shell_yn"),
     severity=st.none() | st.sampled_from(Severity),
@@ -209,53 +211,52 @@ def valid(name: str, plain: Any) -> Any:
 
 @given(EVENTS)
 def test_an_event_comes_back(event: Event) -> None:
-    plain = valid("event", event.to_dict())
-    assert Event.from_dict(plain) == event
-    assert plain == json.loads(event.to_json())
+    plain = valid("event", dump(event))
+    assert load(Event, plain) == event
 
 
 @given(VERDICTS)
 def test_a_verdict_comes_back(verdict: Verdict) -> None:
-    assert Verdict.from_dict(valid("verdict", verdict.to_dict())) == verdict
+    assert load(Verdict, valid("verdict", dump(verdict))) == verdict
 
 
 @given(CHECKS)
 def test_a_check_comes_back(result: CheckResult) -> None:
-    assert CheckResult.from_dict(valid("check", result.to_dict())) == result
+    assert load(CheckResult, valid("check", dump(result))) == result
 
 
 @given(RUNS)
 def test_a_run_comes_back(result: RunResult) -> None:
-    back = RunResult.from_dict(valid("run", result.to_dict()))
-    assert back.to_dict() == result.to_dict()
+    back = load(RunResult, valid("run", dump(result)))
+    assert dump(back) == dump(result)
     assert (back.verdict, back.status, back.exit_status) == (result.verdict, result.status, result.exit_status)
 
 
 @given(text=anything() | st.sampled_from(["Proceed? [y/N] ", "Press any key to continue ", "password: "]))
 def test_what_an_engine_found_comes_back_by_its_names(engine: Engine, text: str) -> None:
     found = engine.detect(text)
-    plain = valid("detection", found.to_dict())
-    back = Detection.from_dict(plain)
+    plain = valid("detection", dump(found))
+    back = load(Detection, plain)
     assert back.told is not None and back.match is None
     assert back.told.signature == (found.match.signature.id if found.match else None)
-    assert json.loads(json.dumps(back.to_dict())) == plain
-    assert Detection.from_dict(back.to_dict()) == back
+    assert json.loads(json.dumps(dump(back))) == plain
+    assert load(Detection, dump(back)) == back
 
 
 @given(VERDICTS)
 def test_nothing_that_was_read_back_leads_to_a_key(verdict: Verdict) -> None:
     for policy in PROFILES.values():
-        assert not isinstance(policy.decide(Verdict.from_dict(verdict.to_dict())), Press)
+        assert not isinstance(policy.decide(load(Verdict, dump(verdict))), Press)
 
 
 @given(RECORDS)
 def test_an_exit_record_comes_back(record: ExitRecord) -> None:
-    assert ExitRecord.from_dict(valid("exit-record", record.to_dict())) == record
+    assert load(ExitRecord, valid("exit-record", dump(record))) == record
 
 
 @given(REPORTS)
 def test_a_report_of_a_terminal_comes_back(report: TerminalReport) -> None:
-    back = TerminalReport.from_dict(valid("terminal-report", report.to_dict()))
+    back = load(TerminalReport, valid("terminal-report", dump(report)))
     assert back == report
     assert back.kernel.standstill == report.kernel.standstill, "equality of facts leaves it out"
     assert [one.began for one in back.kernel.members] == [one.began for one in report.kernel.members]
@@ -266,7 +267,7 @@ def test_a_check_is_what_the_command_prints(shown: str) -> None:
     for policy in (None, "careful"):
         transport = MemoryTransport(shown, on_keys=lambda keys: "$ ")
         result = check(transport, policy)
-        assert valid("check", result.to_dict()) == json.loads(printed(result, as_json=True)[0])
+        assert valid("check", dump(result)) == json.loads(printed(result, as_json=True)[0])
 
 
 def test_a_real_check_and_run_are_by_their_schemas() -> None:
@@ -274,50 +275,64 @@ def test_a_real_check_and_run_are_by_their_schemas() -> None:
     with PtyTransport.spawn([sys.executable, "-c", program]) as session:
         while "Proceed" not in session.capture().screen.text:
             pass
-        assert valid("check", check(session).to_dict())["certainty"] == "sure"
+        assert valid("check", dump(check(session)))["certainty"] == "sure"
     waiting = run([sys.executable, "-c", program])
     assert waiting.run is not None
     try:
-        assert valid("run", waiting.to_dict())["status"] == "waiting"
+        assert valid("run", dump(waiting))["status"] == "waiting"
     finally:
         waiting.run.stop()
-    assert valid("run", run(["true"]).to_dict())["exit_status"] == 0
+    assert valid("run", dump(run(["true"])))["exit_status"] == 0
 
 
 @pytest.mark.e2e
 def test_commands_print_exactly_that(house: House) -> None:
-    """The output of real commands is by the schema, and is what `to_dict` returns of what `from_dict` reads."""
+    """The output of real commands is by the schema, and is what `dump` returns of what `load` reads."""
     screen = house.folder / "screen.txt"
     screen.write_text("Overwrite report.txt? [y/N] ")
     told = json.loads(house.call("check", f"file:{screen}", "--json").stdout)
-    assert CheckResult.from_dict(valid("check", told)).to_dict() == told
+    assert dump(load(CheckResult, valid("check", told))) == told
     told = json.loads(house.call("run", "--json", "--", "sh", "-c", "echo done; exit 3").stdout)
-    back = RunResult.from_dict(valid("run", told))
-    assert back.to_dict() == told
+    back = load(RunResult, valid("run", told))
+    assert dump(back) == told
     assert (back.exit_status, back.output.strip()) == (3, "done")
     house.call(
         "start", "a", "-S", str(house.socket), "--wait-ready", "5", "--", "sh", "-c", "echo cannot start; exit 3"
     )
-    told = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]
-    record = ExitRecord.from_dict(valid("exit-record", told))
-    assert {**told, **record.to_dict()} == told
-    assert {*told} <= {*json_schema("exit-record")["properties"]}, "what is printed besides is in the schema"
+    told = valid("postmortem", json.loads(house.call("postmortem", "a", "--json").stdout))["ended"]
+    record = load(ExitRecord, valid("exit-record", told))
+    assert {**told, **dump(record)} == told
     for event in house.events("a"):
-        assert Event.from_dict(valid("event", event)).to_dict() == event
+        assert dump(load(Event, valid("event", event))) == event
 
 
 def test_secrets_do_not_leave() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    assert secret not in json.dumps(Event("x", "t", {"why": f"token {secret}"}).to_dict())
-    assert secret not in json.dumps(check(MemoryTransport(f"{secret}\nProceed with {secret}? [y/N] ")).to_dict())
+    assert secret not in json.dumps(dump(Event("x", "t", {"why": f"token {secret}"})))
+    assert secret not in json.dumps(dump(check(MemoryTransport(f"{secret}\nProceed with {secret}? [y/N] "))))
 
 
 @pytest.mark.parametrize("kind", [Event, ExitRecord, TerminalReport, Verdict, Detection, CheckResult, RunResult])
 def test_anything_else_is_refused_in_one_line(kind: type[Any]) -> None:
     for wrong in ({}, [], "text", {"version": 2}, {"version": 1}, {"version": 1, "time": 3, "pid": [], "cause": "x"}):
         with pytest.raises(ValueError, match="not a") as raised:
-            kind.from_dict(wrong)
+            load(kind, wrong)
         assert "\n" not in str(raised.value)
+
+
+def test_values_of_other_types_are_not_converted() -> None:
+    """Nor is a text a list of characters."""
+    plain = dump(check(MemoryTransport("Proceed? [y/N] ")))
+    assert load(CheckResult, plain).verdict.state is State.WAITING
+    wrong = {"by_signal": 1, "reasons": "why", "line": 3, "state": "sleeping", "options": [3], "inside": {}, "hung": []}
+    taken = []
+    for name, value in wrong.items():
+        try:
+            load(CheckResult, {**plain, name: value})
+            taken.append(name)
+        except ValueError as error:
+            assert str(error).startswith("not a check result: ") and "\n" not in str(error)
+    assert not taken
 
 
 def test_schemas_are_schemas_and_refuse_something() -> None:
@@ -328,5 +343,5 @@ def test_schemas_are_schemas_and_refuse_something() -> None:
             assert not jsonschema_rs.is_valid(schema, wrong)
     with pytest.raises(ValueError, match="there are check"):
         json_schema("verdicts")
-    plain = check(MemoryTransport("$ ")).to_dict()
+    plain = dump(check(MemoryTransport("$ ")))
     assert not jsonschema_rs.is_valid(json_schema("check"), {**plain, "state": "sleeping"})

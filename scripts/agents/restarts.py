@@ -28,9 +28,8 @@ from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 from stallkit.probes.procfs import Process
-from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import look
 

@@ -21,7 +21,8 @@ _ROOMS = {
     "sessions": ("sessions", "Sessions"),
     "supervise": ("supervise", "Supervise"),
     "packs": ("packs", "Packs"),
-    "schemas": ("schemas", "Schemas"),
+    "jsonio": ("json", "JSON"),
+    "cli": ("schemas", "Schemas of commands"),
     "errors": ("errors", "Errors"),
 }
 

@@ -6,7 +6,7 @@ import json
 from typing import Any, Iterator, Mapping
 
 from docs_site.tables import cell, prose, written
-from stallkit.schemas import SCHEMAS, json_schema
+from stallkit.cli.printed_json import SCHEMAS, json_schema
 
 __all__ = ["pages"]
 
@@ -18,7 +18,8 @@ def pages() -> Iterator[tuple[str, str]]:
     listed = "\n".join(schemas)
     yield (
         "reference/schemas/index.md",
-        "# JSON schemas\n\n`stallkit.json_schema(NAME)` returns these (JSON Schema 2020-12).\n\n"
+        "# JSON schemas\n\n`stallkit.json_schema(NAME)` returns these (JSON Schema 2020-12), `stallkit.schema(Verdict)`"
+        " that of a class.\n\n"
         f"{written(['name', 'of what'], rows)}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )
     for name, schema in schemas.items():

@@ -23,14 +23,14 @@ from stallkit.core.engine import Fate, Report
 from stallkit.core.evidence import arguments
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
-from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
-from stallkit.core.values import by_name
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.jsonio import unstructure
 from stallkit.press.check import check_session, observe
-from stallkit.press.check_text import asked_inside, printed
+from stallkit.press.check_text import printed
 from stallkit.press.events import EventLog
+from stallkit.signals.tool_call import asked_inside
 from stallkit.supervise.settings import configured_policy
 
 __all__ = ["check_command", "explain_command"]
@@ -147,9 +147,9 @@ def explain_command(
     if as_json:
         signatures = [_as_object(report) for report in reports]
         facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
-        described = {"version": 1, "target": snapshot.target, **describe(verdict)}
+        described = {"version": 1, "target": snapshot.target, **unstructure(verdict)}
         read = _reading_object(verdict.detection.reading)
-        inside = [by_name(one) for one in asked_inside(snapshot)]
+        inside = [unstructure(one) for one in asked_inside(snapshot)]
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
     lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]

@@ -11,13 +11,14 @@ from stallkit.cli.common import log_option, policy_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.installed import engine
 from stallkit.cli.named_sessions import found, leave, opened, reached, show_end
-from stallkit.cli.panel import as_json as end_of
+from stallkit.cli.panel import as_json as as_object
 from stallkit.cli.panel import show
 from stallkit.cli.parameters import SESSION
 from stallkit.config import event_log
 from stallkit.core.redact import redact_all
+from stallkit.jsonio import unstructure
 from stallkit.press.check import CheckResult, check_session
-from stallkit.press.check_text import as_lines, as_object
+from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import Policy
 from stallkit.sessions.model import ExitRecord, Session
@@ -94,7 +95,7 @@ def _checked(name: str, session: Session, allowed: Policy | None, log: Path | No
 def _print_object(name: str, lines: Sequence[str], checked: CheckResult | None) -> None:
     result: dict[str, Any] = {"version": 1, "target": name, "status": None}
     if checked is not None:
-        result = as_object(checked)
+        result |= unstructure(checked)
     print_json({**result, "lines": "\n".join(lines).split("\n")})
 
 
@@ -122,7 +123,7 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
         click.echo(shown(name, " is running, and has never ended"), err=True)
         ctx.exit(Exit.ERROR)
     if as_json and everything:
-        ends = [end_of(record, records[:number][::-1]) for number, record in enumerate(records)]
+        ends = [as_object(record, records[:number][::-1]) for number, record in enumerate(records)]
         print_json({"version": 1, "target": name, "ended": ends})
     elif everything:
         for record in records:

@@ -7,6 +7,7 @@ import signal
 from datetime import datetime
 from typing import Any, Iterator, Sequence
 
+from attrs import field, frozen
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
@@ -14,12 +15,14 @@ from rich.text import Text
 
 from stallkit.cli.common import shown
 from stallkit.cli.tables import page_table, plain_console
+from stallkit.core.json_form import SPREAD, alike
 from stallkit.core.text import escaped
 from stallkit.durations import in_words
+from stallkit.jsonio import dump
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
-from stallkit.sessions.model import ExitRecord, as_object
+from stallkit.sessions.model import Cause, ExitRecord, Status
 
-__all__ = ["EARLIER", "as_json", "ended", "how", "show"]
+__all__ = ["EARLIER", "PrintedEnd", "as_json", "ended", "how", "show"]
 
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
 LINES, FEWEST = 15, 3  # of the last screen, so that the rest stays in view
@@ -128,16 +131,39 @@ def ended(record: ExitRecord) -> str:
     return f"{record.cause}, " + (f"code {status.code}" if status.code is not None else f"signal {status.signal}")
 
 
+@frozen
+class Recovery:
+    """A command that goes on from an end."""
+
+    command: str
+    purpose: str
+
+
+@frozen
+class EarlierEnd:
+    """An end of the same name before it."""
+
+    cause: Cause
+    why: str
+    ended_at: float
+    duration_s: float | None
+    status: Status | None
+    incident: str | None
+
+
+@frozen
+class PrintedEnd:
+    """How a session ended, the commands that recover it, and the ends before it, the newest first."""
+
+    record: ExitRecord = field(metadata=SPREAD)
+    recovery: tuple[Recovery, ...]
+    earlier_ends: tuple[EarlierEnd, ...]
+
+
 def as_json(record: ExitRecord, earlier: Sequence[ExitRecord] = ()) -> dict[str, Any]:
-    """The record for programs, with the commands that recover and the ends before it, the newest first."""
-    commands = [{"command": command, "purpose": purpose} for command, purpose in hints(record)]
-    before = [_briefly(one) for one in earlier[:EARLIER]]
-    return {**record.to_dict(), "recovery": commands, "earlier_ends": before}
-
-
-def _briefly(record: ExitRecord) -> dict[str, Any]:
-    kept = ("cause", "why", "status", "ended_at", "duration_s", "incident")
-    return {key: value for key, value in as_object(record).items() if key in kept}
+    """The record for programs; `earlier` are the ends before it, the newest first."""
+    before = tuple(alike(EarlierEnd, one) for one in earlier[:EARLIER])
+    return dump(PrintedEnd(record, tuple(Recovery(*one) for one in hints(record)), before))
 
 
 def _moment(record: ExitRecord) -> str:

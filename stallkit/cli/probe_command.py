@@ -8,6 +8,7 @@ import click
 
 from stallkit.cli.common import shown
 from stallkit.core.facts import listens
+from stallkit.jsonio import dump
 from stallkit.probes.procfs import stat_of
 from stallkit.probes.report import report
 
@@ -32,7 +33,7 @@ def probe_command(pid: int, as_json: bool) -> None:
         wrong = click.UsageError if stat_of(pid) is None else click.ClickException
         raise wrong(shown(error)) from None
     if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=True))  # names of programs: nothing that a screen shows
+        click.echo(json.dumps(dump(found)))
         return
     waits = {True: "waits for a key", False: "reads no key", None: "unknown whether it waits for a key"}
     who = ", ".join(f"{member.name} ({member.pid}, {member.state})" for member in found.kernel.members) or "unknown"

@@ -23,12 +23,12 @@ from stallkit.cli.stuck_commands import note, print_item, seen_of, who
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
+from stallkit.jsonio import unstructure
 from stallkit.probes.procfs import stat_of
 from stallkit.stuck.answering import Result, answer_item
 from stallkit.stuck.audit import audit_log
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.item import Category, Item, NotAsShown, as_shown
-from stallkit.stuck.item_object import item_object
 from stallkit.stuck.presets import preset_of
 from stallkit.stuck.proxies import REMEDIES, proxy_of
 from stallkit.stuck.queue import Queue
@@ -150,7 +150,7 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     with closing(Queue(queue_file())) as queue:
         item = queue.triage(id, None if category == "none" else Category(category))
     if as_json:
-        print_json({"version": 1, "item": item_object(item)})
+        print_json({"version": 1, "item": unstructure(item)})
         return
     click.echo(shown(f"{item.id} ", item.session, f": {item.category or 'no category'}"))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from stallkit.cli.printed_json import COMMANDS, SCHEMAS, VALUES, json_schema
 from stallkit.cli.verb_group import like
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.press.policy_schema import policy_schema
-from stallkit.schemas import COMMANDS, SCHEMAS, VALUES, json_schema
 from stallkit.supervise.settings_schema import settings_schema
 
 __all__ = ["schema_command"]

@@ -16,8 +16,9 @@ from stallkit.cli.panel import ended
 from stallkit.cli.tables import hanging, page_table, wide_console
 from stallkit.core.text import escaped
 from stallkit.durations import in_words
+from stallkit.jsonio import unstructure
 from stallkit.sessions.explain import STOPPED, event_of, hints
-from stallkit.sessions.model import ExitRecord, as_object
+from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
 
 __all__ = ["print_table", "row_object"]
@@ -83,5 +84,5 @@ def row_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:
     """A session for programs."""
     if isinstance(row, ExitRecord):
         return {"name": row.session.name, "state": "ended", "ended": end_object(row, earlier_ends(register, row))}
-    session = as_object(row.session)
+    session = unstructure(row.session)
     return {"name": row.session.name, "state": "running" if row.bound else "starting", "session": session}

@@ -27,11 +27,11 @@ from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
 from stallkit.errors import StoreError
+from stallkit.jsonio import unstructure
 from stallkit.stuck.answering import Answered, carry_out
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.item import Delivery, Item, Source, Who
-from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.shown import here, note_shown, revision_shown
@@ -130,7 +130,7 @@ def list_command(over: bool, as_json: bool) -> None:
 
 def _print_list(items: list[Item], as_json: bool) -> None:
     if as_json:
-        print_json({"version": 1, "items": [item_object(item) for item in items]})
+        print_json({"version": 1, "items": [unstructure(item) for item in items]})
         return
     width = max((len(shown(item.session)) for item in items), default=0)
     for item in items:
@@ -152,7 +152,7 @@ def show_command(id: int, as_json: bool) -> None:
     with opened_queue() as queue:
         item = queue.item(id)
         if as_json:
-            print_json({"version": 1, "item": item_object(item)})
+            print_json({"version": 1, "item": unstructure(item)})
         else:
             print_item(item)
         note(queue, [item], as_json)
@@ -268,7 +268,7 @@ def _answer(ctx: click.Context, verb: Verb, ref: tuple[int, int | None], text: s
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         if as_json:
-            print_json({"version": 1, "result": str(done.result), "why": done.why, "item": item_object(done.item)})
+            print_json({"version": 1, "result": str(done.result), "why": done.why, "item": unstructure(done.item)})
         else:
             print_outcome(done)
         if done.result == "changed":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 import shutil
@@ -22,6 +23,7 @@ from stallkit.cli.watch_table import LiveTable
 from stallkit.config import FILE, event_log, queue_file, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import ConfigError, UnknownFile
+from stallkit.jsonio import dump
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
 from stallkit.stuck.filing import Filing
@@ -155,7 +157,7 @@ def _tell_who_watches(socket: str, targets: list[str], everything: bool) -> None
 
 
 def _printed(event: Event) -> None:
-    click.echo(event.to_json())
+    click.echo(json.dumps(dump(event)))
 
 
 def _complain(line: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Iterator
+from typing import Iterator
+
+import regex
 
 from stallkit.core.screen import Cursor, Screen
 from stallkit.core.text import cells, fold, strip
 from stallkit.core.values import evolve, field, frozen
-
-if TYPE_CHECKING:
-    import regex
 
 __all__ = ["Composer", "Written", "written"]
 
@@ -160,6 +159,4 @@ def _ends(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> regex.Pattern[str]:
-    import regex  # imported late: it takes 8 ms
-
     return regex.compile(pattern, regex.MULTILINE)

@@ -10,25 +10,24 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping, Self
 
 import regex
 
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.given import wrong
+from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, Found, Span, compiled, find, find_in, region
 from stallkit.core.reading import Reading, read_among
+from stallkit.core.request import Request
 from stallkit.core.said import said_by_person
 from stallkit.core.screen import Region, Screen, as_screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.core.signature_ref import DetectionRef, SignatureRef
 from stallkit.core.values import field, frozen
 from stallkit.errors import DuplicateSignature, SignatureError
-
-if TYPE_CHECKING:
-    from stallkit.core.plain import Told
-    from stallkit.core.request import Request
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
 
@@ -101,7 +100,7 @@ class Detection:
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
-    told: Told | None = None  # of one that was read back from JSON: what it said
+    told: SignatureRef | None = None  # of one that was read back from JSON: what it said
 
     __repr__ = short_repr("match", "screen")
 
@@ -138,33 +137,57 @@ class Detection:
         reading = self.reading
         if reading is None or not reading.whole or not reading.fields:
             return None
-        from stallkit.core.request import Request  # late: few prompts have one
 
         return Request(reading.fields, reading.specs, reading.options)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, redacted, with its screen; the JSON schema is ``json_schema("detection")``."""
-        from stallkit.core.plain import VERSION, detection_object
-        from stallkit.core.redact import redact_all
+    @property
+    def said(self) -> SignatureRef:
+        """What it says by names and texts alone; of one that was read back, what it said."""
+        if self.told is not None:
+            return self.told
+        names: dict[str, Any] = {
+            "undecided": tuple(rule.name for rule, _ in self.undecided),
+            "vetoed": tuple(veto.rule.name for veto in self.vetoed),
+            "left": Rule(self.left.pack, self.left.signature).name if self.left else None,
+        }
+        match, request = self.match, self.request
+        if match is None:
+            return DetectionRef(**names)
+        return DetectionRef(
+            signature=match.signature.id,
+            pack=match.pack.name,
+            severity=match.signature.severity,
+            line=match.line,
+            request=request.fields if request else None,
+            options=request.options if request else (),
+            ambiguity=self.ambiguity,
+            **names,
+        )
 
-        plain: dict[str, Any] = redact_all({"version": VERSION, **detection_object(self)})
-        return plain
+
+@json_form(Detection)
+@frozen
+class DetectionJson:
+    """What the engine finds on a screen."""
+
+    said: SignatureRef = field(metadata=SPREAD)
+    undecided: tuple[str, ...]
+    vetoed: tuple[str, ...]
+    not_asked: frozenset[str]
+    left: str | None
+    agents: frozenset[str]
+    screen: Screen
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Detection:
-        """What `to_dict` returned, as a detection; a signature is known by its name alone, in `told`.
+    def of(cls, found: Detection) -> Self:
+        said = alike(DetectionRef, found.said)
+        return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
 
-        So there is no `match`, and nothing that was read back leads to a key.  Raises ValueError, in one line, for
-        anything else.
-
-        >>> from stallkit import Engine
-        >>> found = Engine.default().detect("Proceed? [y/N] ")
-        >>> Detection.from_dict(found.to_dict()).told.signature
-        'yes_no'
-        """
-        from stallkit.core.restored import detection_of, of_version
-
-        return detection_of(of_version(plain, "a detection"))
+    @property
+    def value(self) -> Detection:
+        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
+        executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
+        return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)
 
 
 class Fate(StrEnum):

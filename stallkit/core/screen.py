@@ -6,9 +6,10 @@ import hashlib
 import re
 from functools import cached_property
 from itertools import accumulate
-from typing import Iterable
+from typing import Iterable, Self
 
 from stallkit.core.given import wrong
+from stallkit.core.json_form import json_form
 from stallkit.core.short_repr import short_repr
 from stallkit.core.text import cells, cut, fold, hides, strip
 from stallkit.core.values import evolve, field, frozen
@@ -331,6 +332,37 @@ class Screen:
 
 
 _BYTES = "decode them, or feed all that a program writes to a StreamTransport"
+
+
+@json_form(Screen)
+@frozen
+class ScreenJson:
+    """What a terminal shows."""
+
+    text: str
+    cursor: tuple[int, int] | None
+    cursor_visible: bool | None
+    size: tuple[int, int] | None
+    alternate: bool | None
+    title: str | None
+
+    @classmethod
+    def of(cls, screen: Screen) -> Self:
+        at, size = screen.cursor, screen.size
+        return cls(
+            "\n".join(screen.lines),
+            (at.column, at.row) if at else None,
+            at.visible if at else None,
+            (size.columns, size.rows) if size else None,
+            screen.alternate,
+            screen.title,
+        )
+
+    @property
+    def value(self) -> Screen:
+        cursor = Cursor(*self.cursor, self.cursor_visible) if self.cursor else None
+        size = Size(*self.size) if self.size else None
+        return Screen(tuple(self.text.split("\n")), cursor, size, self.alternate, self.title)
 
 
 def as_screen(given: Screen | str) -> Screen:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Mapping
+from types import EllipsisType
+from typing import Self
 
+from attrs import evolve, field, frozen
+
+from stallkit.core.ended_turn import EndedTurn
+from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import KernelFacts, TtyFacts
+from stallkit.core.hung import Hung
+from stallkit.core.json_form import SPREAD, alike, json_form
+from stallkit.core.marks import Marks
+from stallkit.core.request import Request
+from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.values import evolve, frozen
-
-if TYPE_CHECKING:  # a look needs no engine
-    from types import EllipsisType
-
-    from stallkit.core.ended_turn import EndedTurn
-    from stallkit.core.engine import Detection, Match
-    from stallkit.core.facts import KernelFacts, TtyFacts
-    from stallkit.core.hung import Hung
-    from stallkit.core.marks import Marks
-    from stallkit.core.request import Request
-    from stallkit.core.screen import Screen
+from stallkit.core.signature_ref import SignatureRef
 
 __all__ = ["Ended", "ProcessFacts", "Snapshot", "Verdict"]
 
@@ -142,32 +142,6 @@ class Verdict:
         """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
         return self.detection.request
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, redacted and without the screen; the JSON schema is ``json_schema("verdict")``."""
-        from stallkit.core.plain import VERSION, describe
-        from stallkit.core.redact import redact_all
-
-        plain: dict[str, Any] = redact_all({"version": VERSION, **describe(self)})
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
-        """What `to_dict` returned, as a verdict; its signature is known by its name alone, in ``detection.told``.
-
-        So there is no `match`, and nothing that was read back leads to a key.  What a command prints with ``--json`` is
-        taken as well, its further keys left out.  Raises ValueError, in one line, for anything else.
-
-        >>> from stallkit import StreamTransport
-        >>> stream = StreamTransport()
-        >>> stream.feed(b"Proceed? [y/N] ")
-        >>> back = Verdict.from_dict(stream.verdict().to_dict())
-        >>> str(back.state), back.detection.told.signature
-        ('waiting', 'yes_no')
-        """
-        from stallkit.core.restored import of_version, verdict_of
-
-        return verdict_of(of_version(plain, "a verdict"))
-
     @property
     def says_it_works(self) -> bool:
         """Whether the program itself says that it works, by its screen or a guarded signal: only then it may be hung.
@@ -202,3 +176,45 @@ class Verdict:
             kind=self.kind if kind is ... else kind,
             reasons=(*self.reasons, why),
         )
+
+
+@frozen
+class SignalJson:
+    """What a program says of itself, and whether it counts."""
+
+    signal: Signal = field(metadata=SPREAD)
+    counts: bool
+
+
+@json_form(Verdict)
+@frozen
+class VerdictJson:
+    """What a session does, how sure that is and why, and what it asks."""
+
+    state: State
+    certainty: Certainty
+    by_signal: bool
+    by_read: bool
+    kind: Kind | None
+    said: SignatureRef = field(metadata=SPREAD)
+    reasons: tuple[str, ...]
+    agents: frozenset[str] | None
+    ended: Ended | None
+    retrying: str | None
+    ended_turn: EndedTurn | None
+    asks_inside: str | None
+    hung: Hung | None
+    signals: tuple[SignalJson, ...]
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Self:
+        hung = evolve(verdict.hung, since_s=round(verdict.hung.since_s, 1)) if verdict.hung else None
+        signals = tuple(SignalJson(one, one.counts) for one in verdict.signals)
+        inside, said = verdict.inside, verdict.detection.said
+        return alike(cls, verdict, said=said, asks_inside=inside, hung=hung, signals=signals)
+
+    @property
+    def value(self) -> Verdict:
+        found = Detection(Screen.from_text(""), told=self.said)
+        signals = tuple(one.signal for one in self.signals)
+        return alike(Verdict, self, detection=found, inside=self.asks_inside, signals=signals)

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from stallkit.core.redact import redact
 from stallkit.core.text import escaped
+from stallkit.jsonio import dump
 from stallkit.press.events import Event
 
 __all__ = ["CONTENT_MODES", "CloudEvent", "ContentMode"]
@@ -57,7 +58,7 @@ class CloudEvent:
 
     def body(self, mode: ContentMode) -> str:
         """One line of JSON: the event, in structured mode as the envelope's `data`."""
-        line = self.event.to_json()
+        line = json.dumps(dump(self.event))
         return line if mode == "binary" else json.dumps({**self.attributes, "data": json.loads(line)})
 
     def headers(self, mode: ContentMode) -> dict[str, str]:

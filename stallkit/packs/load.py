@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from hashlib import sha256
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 
 from stallkit.cache import Cache, user_cache
 from stallkit.core.signature import Pack, Signature
 from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
+from stallkit.packs.file import parse_pack
 
 __all__ = ["load_pack", "read_from", "through"]
 
@@ -67,8 +68,6 @@ def _noted(pack: Pack, key: bytes) -> Pack:
 
 
 def _parse(content: bytes, path: str, name: str) -> Pack:
-    from stallkit.packs.file import parse_pack  # late: a pack that was compiled before does not need it
-
     return parse_pack(content, path, name)
 
 
@@ -79,8 +78,6 @@ def _content(package: str) -> tuple[bytes, str]:
         path = Path(found).with_name(_FILE)
         with suppress(OSError):
             return path.read_bytes(), str(path)
-
-    from importlib import resources  # late: it takes longer than to read all shipped packs
 
     file = resources.files(package) / _FILE
     return file.read_bytes(), str(file)

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from stallkit.class_schema import TEXTS, closed, keys_of, schema_of, some_of
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Edge, Element, FieldType, Role
 from stallkit.core.signature import (
@@ -25,7 +26,6 @@ from stallkit.core.signature import (
 )
 from stallkit.packs.dialog_rows import RENAMED
 from stallkit.packs.file import FORMAT, TOP
-from stallkit.schemas.of_class import TEXTS, closed, keys_of, schema_of, some_of
 
 __all__ = ["pack_schema"]
 

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from typing import Callable, Iterator, Self
+
+from attrs import evolve, field, frozen
 
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.inside import asks_inside, may_ask_inside
+from stallkit.core.json_form import SPREAD, Time, alike, json_form
 from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Certainty, Signature, State
-from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
+from stallkit.press.decisions import Choose, Decision, Press, Wait
+from stallkit.press.events import Event, EventLog
+from stallkit.press.gate import press
+from stallkit.press.hung_check import hung_now
+from stallkit.press.outcome import End, Outcome
+from stallkit.press.policy import Policy
+from stallkit.press.policy_file import as_policy
+from stallkit.press.resets import resets_at
+from stallkit.press.rules import Scene
+from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.transports.base import Amid, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
-
-if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
-    from datetime import datetime
-
-    from stallkit.press.decisions import Choose, Decision, Press
-    from stallkit.press.events import Event, EventLog
-    from stallkit.press.gate import Outcome
-    from stallkit.press.policy import Policy
-    from stallkit.signals.tool_call import AskedInside
 
 __all__ = [
     "CheckResult",
@@ -87,7 +91,7 @@ class CheckResult:
     outcome: Outcome | None = None
     unlogged: StoreError | None = None  # what was seen, and then nothing is pressed, or the press could not be logged
     resets_at: datetime | None = None  # when a usage limit is free again, where the screen says it
-    inside: tuple[AskedInside, ...] | None = None  # of one that was read back: who asks inside the session's work
+    inside: tuple[AskedInside, ...] = ()  # who asks inside the session's work
 
     __repr__ = short_repr("target", "status", "match", "decision", "outcome")
 
@@ -96,27 +100,28 @@ class CheckResult:
         """The signature that matched, if one did."""
         return self.verdict.match
 
-    def to_dict(self) -> dict[str, Any]:
-        """What ``check --json`` prints, redacted; its JSON schema is ``json_schema("check")``."""
-        from stallkit.core.redact import redact_all
-        from stallkit.press.check_text import as_object
 
-        plain: dict[str, Any] = redact_all(as_object(self))
-        return plain
+@json_form(CheckResult)
+@frozen
+class CheckJson:
+    """What a check found and did."""
+
+    target: str
+    status: Status
+    verdict: Verdict = field(metadata=SPREAD)
+    resets_at: Time | None
+    outcome: Outcome | None
+    inside: tuple[AskedInside, ...]
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> CheckResult:
-        """What `to_dict` returned, as a result; there is no screen, and `Verdict.from_dict` says what else is missing.
+    def of(cls, result: CheckResult) -> Self:
+        return alike(cls, result, resets_at=result.resets_at.isoformat() if result.resets_at else None)
 
-        Raises ValueError, in one line, for anything else.
-
-        >>> from stallkit import MemoryTransport
-        >>> str(CheckResult.from_dict(check(MemoryTransport("$ ")).to_dict()).status)
-        'ended'
-        """
-        from stallkit.press.read_back import check_of
-
-        return check_of(plain)
+    @property
+    def value(self) -> CheckResult:
+        seen = Snapshot(self.verdict.detection.screen, target=self.target)
+        resets_at = datetime.fromisoformat(self.resets_at) if self.resets_at else None
+        return alike(CheckResult, self, snapshot=seen, resets_at=resets_at)
 
 
 def check(
@@ -147,8 +152,6 @@ def check(
     ('stalled', 'any program may show this prompt')
     >>> session.close()
     """
-    from stallkit.press.policy_file import as_policy
-
     allowed = None if policy is None else as_policy(policy)
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
@@ -172,9 +175,6 @@ def may_press(
     >>> may_press(MemoryTransport("Proceed? [y/N] ")).why.partition(":")[0]
     'doubtful'
     """
-    from stallkit.press.policy_file import as_policy
-    from stallkit.press.rules import Scene
-
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
         verdict, seen = observe(transport, engine)
@@ -213,10 +213,6 @@ def dismiss(
     (True, 'Space', 'the prompt went away')
     >>> session.close()
     """
-    from stallkit.press.gate import End, Outcome, press
-    from stallkit.press.policy_file import as_policy
-    from stallkit.press.rules import Scene
-
     allowed = as_policy(policy)
     engine = installed_engine() if engine is None else engine
     wanted = _named(signature, engine) if isinstance(signature, str) else signature
@@ -274,25 +270,16 @@ def check_session(
         verdict, seen = observe(transport, engine, watch_s, sleep, prove=prove)
     except SessionGone as error:
         return _gone(transport, error, log)
-    asked = next((one for one in _inside(verdict, seen) if one.asks_surely), None)
+    inside = asked_inside(seen)
+    asked = next((one for one in inside if one.asks_surely), None) if may_ask_inside(verdict) else None
     if asked is not None:
         verdict = asks_inside(verdict, asked.asks)
     elif verdict.says_it_works:
-        from stallkit.press.hung_check import hung_now
-
         verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)
     status, free_at = _status(verdict, None), _free_at(verdict)
-    found = CheckResult(transport.target, status, verdict, seen, unlogged=unlogged, resets_at=free_at)
+    found = CheckResult(transport.target, status, verdict, seen, unlogged=unlogged, resets_at=free_at, inside=inside)
     return found if policy is None or unlogged else _answered(found, transport, engine, policy, log, sleep)
-
-
-def _inside(verdict: Verdict, seen: Snapshot) -> tuple[AskedInside, ...]:
-    if not may_ask_inside(verdict):
-        return ()
-    from stallkit.signals.tool_call import asked_inside
-
-    return asked_inside(seen)
 
 
 def _answered(
@@ -304,10 +291,6 @@ def _answered(
     sleep: Callable[[float], None],
 ) -> CheckResult:
     """The result after what the policy allows at it was pressed."""
-    from stallkit.press.decisions import Choose, Press, Wait
-    from stallkit.press.gate import press
-    from stallkit.press.rules import Scene
-
     decision = policy.decide(found.verdict, Scene.of(found.snapshot))
     if not isinstance(decision, Press | Choose):
         return evolve(found, decision=decision)
@@ -335,10 +318,6 @@ def _free_at(verdict: Verdict) -> datetime | None:
     """When the limit is free again at which the session is held up, as its screen says it."""
     if verdict.state is not State.QUOTA:
         return None
-    from datetime import datetime
-
-    from stallkit.press.resets import resets_at
-
     return resets_at(verdict, datetime.now().astimezone())
 
 
@@ -415,10 +394,10 @@ def _unlogged(log: EventLog | None, verdict: Verdict, seen: Snapshot) -> StoreEr
 
 
 def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
-    match None if outcome is None else str(outcome.end):  # by its word: to import the gate takes longer
-        case "cleared":
+    match outcome.end if outcome is not None else None:
+        case End.CLEARED:
             return Status.DISMISSED
-        case "gone":
+        case End.GONE:
             return Status.ENDED
     match verdict.state:
         case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
@@ -437,8 +416,6 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
 
 
 def _dismissal(transport: Transport, decision: Press | Choose, outcome: Outcome) -> Event:
-    from stallkit.press.events import Event
-
     facts = {
         "signature": decision.signature.id,
         "keys": str(outcome.keys) if outcome.pressed else None,

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Self
+
+from attrs import field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.core.json_form import SPREAD, Time, json_form
 from stallkit.core.keys import Keys
-from stallkit.core.plain import describe
 from stallkit.core.reading import Option
-from stallkit.core.redact import redact_all
 from stallkit.core.short_repr import short_repr
-from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
-from stallkit.jsonlog import append, encode, folder
+from stallkit.jsonio import dump, unstructure
+from stallkit.jsonlog import append, folder
 
 __all__ = ["Event", "EventLog", "typed"]
-
-VERSION = 1
 
 
 def typed(given: str | Keys, options: Iterable[Option] = ()) -> str:
@@ -40,7 +39,7 @@ def typed(given: str | Keys, options: Iterable[Option] = ()) -> str:
 class Event:
     """One thing that happened to one target; `facts` are plain values.
 
-    >>> Event("escalation", "tmux:w1", {"why": "it asks for a secret"}).to_dict()["event"]
+    >>> Event("escalation", "tmux:w1", {"why": "it asks for a secret"}).name
     'escalation'
     """
 
@@ -51,39 +50,24 @@ class Event:
 
     __repr__ = short_repr("name", "target", "at")
 
-    def to_json(self) -> str:
-        """The event as one line of JSON, redacted, in ASCII."""
-        return self._line
 
-    def to_dict(self) -> dict[str, Any]:
-        """The event as the log has it, redacted; its JSON schema is ``json_schema("event")``."""
-        plain: dict[str, Any] = redact_all(self._plain())
-        return plain
+@json_form(Event)
+@frozen
+class EventJson:
+    """One line of the event log; further keys are the event's facts."""
+
+    time: Time
+    event: str
+    target: str
+    facts: dict[str, Any] = field(metadata=SPREAD)
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Event:
-        """The inverse of `to_dict`, to the millisecond.  Raises ValueError, in one line, for anything else.
+    def of(cls, event: Event) -> Self:
+        return cls(event.at.isoformat(timespec="milliseconds"), event.name, event.target, event.facts)
 
-        >>> event = Event("escalation", "tmux:w1", {"why": "it asks for a secret"})
-        >>> Event.from_dict(event.to_dict()).facts
-        {'why': 'it asks for a secret'}
-        """
-        facts = dict(plain) if isinstance(plain, Mapping) else {}
-        if facts.pop("version", None) != VERSION:
-            raise ValueError(f"not an event of version {VERSION}: {str(plain)[:60]!r}")
-        try:
-            at, name, target = datetime.fromisoformat(facts.pop("time")), facts.pop("event"), facts.pop("target")
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not an event, {type(error).__name__}: {error}") from None
-        return cls(name, target, facts, at)
-
-    def _plain(self) -> dict[str, Any]:
-        head = {"version": VERSION, "time": self.at.isoformat(timespec="milliseconds"), "event": self.name}
-        return {**head, "target": self.target, **self.facts}
-
-    @cached_property
-    def _line(self) -> str:  # a log, a terminal and a hook may all ask for it
-        return encode(self._plain())
+    @property
+    def value(self) -> Event:
+        return Event(self.event, self.target, self.facts, datetime.fromisoformat(self.time))
 
 
 class EventLog:
@@ -108,7 +92,7 @@ class EventLog:
 
     def detection(self, verdict: Verdict, snapshot: Snapshot) -> None:
         """Record what a look at a session showed."""
-        self.write(Event("detection", snapshot.target, {**describe(verdict), "foreground": snapshot.foreground}))
+        self.write(Event("detection", snapshot.target, {**unstructure(verdict), "foreground": snapshot.foreground}))
 
     def write(self, event: Event) -> None:
         """Append one whole line: concurrent writers do not mix.  Raises StoreError where it cannot be written."""
@@ -117,7 +101,7 @@ class EventLog:
                 private.folder(self.path.parent)
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with folder(self.path.parent) as at:
-                append(at, self.path.name, event.to_json(), max_bytes=self.max_bytes, kept=self.KEPT)
+                append(at, self.path.name, json.dumps(dump(event)), max_bytes=self.max_bytes, kept=self.KEPT)
         except OSError as error:
             why = error.strerror or str(error)
             raise StoreError("event log", str(self.path), why, "give another file with --log") from error

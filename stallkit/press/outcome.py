@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
+
+from attrs import field, frozen
 
 from stallkit.core.engine import Match
+from stallkit.core.json_form import json_form
 from stallkit.core.keys import Keys
 from stallkit.core.short_repr import short_repr
-from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Snapshot
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Pick"]
@@ -50,6 +53,24 @@ class Outcome:
     def pressed(self) -> bool:
         """Whether a key was sent, or may have been."""
         return self.keys is not None
+
+
+@json_form(Outcome)
+@frozen
+class OutcomeJson:
+    """How a press ended."""
+
+    end: End
+    keys: str | None
+    why: str
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Self:
+        return cls(outcome.end, str(outcome.keys) if outcome.keys is not None else None, outcome.why)
+
+    @property
+    def value(self) -> Outcome:
+        return Outcome(self.end, self.why, None if self.keys is None else Keys.parse(self.keys))
 
 
 @frozen

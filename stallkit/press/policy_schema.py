@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from stallkit.class_schema import closed, schema_of, some_of
 from stallkit.press.policy_file import KEYS, PROFILES
 from stallkit.press.rules import CONDITIONS, WORDS, Act
-from stallkit.schemas.of_class import closed, schema_of, some_of
 
 __all__ = ["policy_schema", "policy_table"]
 

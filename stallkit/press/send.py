@@ -13,11 +13,11 @@ from typing import Callable, Iterator
 from stallkit.core.composer import Composer, written
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
-from stallkit.core.plain import describe
 from stallkit.core.signature import State
 from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
+from stallkit.jsonio import unstructure
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe, opened
 from stallkit.press.compose import Compose, doubt
@@ -244,7 +244,7 @@ def _at_composer(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | No
 def _logged(log: EventLog | None, transport: Transport, done: Sending, text: str, force: bool) -> Sending:
     if log is None:
         return done
-    facts = {**(describe(done.verdict) if done.verdict else {}), "sent": str(done.sent), "why": done.why}
+    facts = {**(unstructure(done.verdict) if done.verdict else {}), "sent": str(done.sent), "why": done.why}
     event = Event("send", transport.target, {**facts, "characters": len(text), "forced": force})
     try:
         log.write(event)

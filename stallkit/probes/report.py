@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-import cattrs
+from attrs import evolve, frozen
 
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.values import evolve, frozen
 from stallkit.probes.process import at_rest
 from stallkit.probes.procfs import PROC, stat_of
 from stallkit.probes.standstill import standstill
 
-__all__ = ["VERSION", "TerminalReport", "report"]
-
-VERSION = 1
+__all__ = ["TerminalReport", "report"]
 
 
 @frozen
@@ -36,31 +30,6 @@ class TerminalReport:
     wall_at: float
     kernel: KernelFacts
     tty: TtyFacts
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
-        plain: dict[str, Any] = _converter().unstructure(self)
-        return {"version": VERSION, **plain}
-
-    @classmethod
-    def from_dict(cls, plain: Any) -> TerminalReport:
-        """The inverse of `to_dict`.  Raises ValueError, in one line, for anything else."""
-        if not isinstance(plain, dict) or plain.get("version") != VERSION:
-            raise ValueError(f"not a report of `stallkit probe PID --json`, version {VERSION}: {str(plain)[:60]!r}")
-        try:
-            return _converter().structure(plain, cls)
-        except (cattrs.BaseValidationError, ValueError, TypeError) as error:
-            why = "; ".join(cattrs.transform_error(error)) if isinstance(error, cattrs.BaseValidationError) else error
-            raise ValueError(f"not a report of `stallkit probe PID --json`: {why}") from None
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> TerminalReport:
-        """The report in a line that `stallkit probe PID --json` printed.  Raises ValueError for anything else."""
-        try:
-            plain = json.loads(text)
-        except (ValueError, TypeError):
-            raise ValueError(f"not a report of `stallkit probe PID --json`: {str(text)[:60]!r} is no JSON") from None
-        return cls.from_dict(plain)
 
     def by_clock_of(self, now: float) -> TerminalReport:
         """It with the starts of processes by another machine's wall clock, which shows `now` as the report comes.
@@ -120,8 +89,3 @@ def _terminal_of(pid: int) -> tuple[str, int]:
             first = stat_of(found.session)
             return path, found.session if first is not None and first.device == found.device else pid
     raise ValueError(f"the terminal of process {pid} ({found.name}) cannot be opened from here: run it as its user")
-
-
-@cache
-def _converter() -> cattrs.Converter:
-    return cattrs.Converter(forbid_extra_keys=False)

@@ -25,6 +25,7 @@ from stallkit.core.signature import Kind, State
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StoreError
+from stallkit.jsonio import dump
 from stallkit.notify.channels import Channels, open_notifier
 from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
@@ -88,7 +89,7 @@ def _do(run: Run, request: dict[str, Any], report: Callable[[float, str], None] 
 
 def _plain(result: RunResult) -> dict[str, Any]:
     """A result as plain values, with the commands that continue it from any terminal."""
-    return evolve(result, next=_next(result)).describe()
+    return dump(evolve(result, next=_next(result)))
 
 
 def _next(result: RunResult) -> dict[str, str | None] | None:
@@ -169,7 +170,7 @@ def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell:
                 run.stop()
         ended = run.join()
         remove_files(folder.name)
-        save(folder, RESULT, ended.describe())
+        save(folder, RESULT, dump(ended))
     return 0
 
 

@@ -12,12 +12,12 @@ from attrs import evolve, frozen
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
-from stallkit.core.plain import describe, told
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.jsonio import unstructure
 from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret
@@ -140,10 +140,10 @@ class RunProcess:
         outcome = answer(self.transport, given, seen, self._engine, secret=secret)
         # An answer that was not typed may be a secret for a prompt that comes a moment later.
         hidden = secret or not outcome.pressed or is_secret(verdict, seen)
-        logged = None if hidden else typed(given, told(verdict.detection).options)
+        logged = None if hidden else typed(given, verdict.detection.said.options)
         if outcome.keys is not None:
             self._spells = self._spells.answered(time.monotonic())
-        self.tell("run_answered", **describe(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)
+        self.tell("run_answered", **unstructure(verdict), answer=logged, outcome=str(outcome.end), why=outcome.why)
         self._see()
         return outcome
 
@@ -162,7 +162,7 @@ class RunProcess:
         if notice is not None:
             self._spells = self._spells.after(self.observation, notice, now)
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
-            self.tell(name, **{**describe(self.observation.verdict), "why": notice.why})
+            self.tell(name, **{**unstructure(self.observation.verdict), "why": notice.why})
 
     def state(self, finish: Finish | None = None) -> RunState:
         """The state for a caller, who then knows that it may be waiting; without `finish`, what holds now."""

@@ -22,6 +22,7 @@ from stallkit.core.redact import redact_all
 from stallkit.core.signature import State
 from stallkit.core.topic import topic_of
 from stallkit.errors import SessionGone, StallkitError
+from stallkit.jsonio import dump, unstructure
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Choose, Press, Send
@@ -31,7 +32,6 @@ from stallkit.stuck.answering import Answered, Result, carry_out
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, Source, Who
-from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.supervisor_client import statuses
@@ -103,7 +103,7 @@ def _fitting(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _who_waits(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
     with services.queue() as queue:
-        items = [item_object(item) for item in queue.items()]
+        items = [unstructure(item) for item in queue.items()]
     return {"items": items, "sessions": [row for status in statuses() for row in status["sessions"]]}
 
 
@@ -120,7 +120,7 @@ def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str
     finally:
         transport.close()
     facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(found.snapshot)]
-    return {**found.to_dict(), "facts": facts}
+    return {**dump(found), "facts": facts}
 
 
 def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
                 done = carry_out(queue, order, who, services.engine, reach, given["revision"])
             except ValueError as error:
                 raise NotDone("reply", str(item.id), str(error), "see who_waits") from error
-    return {"result": str(done.result), "why": done.why, "item": item_object(done.item)}
+    return {"result": str(done.result), "why": done.why, "item": unstructure(done.item)}
 
 
 def _refused(services: Services, item: Item, answer: str) -> Answered | None:

@@ -1,35 +1,17 @@
-"""A session and its end as values, and how they are written and read."""
+"""A session and its end as values."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache
-from typing import Any, Mapping
+from typing import Any
 
-import cattrs
-from cattrs.gen import make_dict_unstructure_fn, override
+from attrs import field, frozen
 
-from stallkit.core.redact import redact_all
+from stallkit.core.json_form import NEWER
 from stallkit.core.short_repr import short_repr
-from stallkit.core.values import frozen
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 
-__all__ = [
-    "Cause",
-    "ExitRecord",
-    "Order",
-    "Sandboxed",
-    "Session",
-    "Source",
-    "Status",
-    "as_object",
-    "container_name",
-    "of_object",
-    "session_from",
-]
-
-
-VERSION = 1  # of what `ExitRecord.to_dict` returns
+__all__ = ["Cause", "ExitRecord", "Order", "Sandboxed", "Session", "Source", "Status", "container_name"]
 
 
 class Cause(StrEnum):
@@ -95,17 +77,23 @@ class Session:
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
-    relayed: bool = False  # its program runs behind a `stallkit wrap`
-    size: tuple[int, int] | None = None  # columns and rows of its terminal, when it was started
+    relayed: bool = field(default=False, metadata=NEWER)  # its program runs behind a `stallkit wrap`
+    size: tuple[int, int] | None = field(
+        default=None, metadata=NEWER
+    )  # columns and rows of its terminal, when it was started
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
-    hooks: bool = False  # an agent that says more of itself: `signals.per_start`
-    askpass: bool = False  # git, ssh and sudo in it ask by stallkit's askpass program
-    env: tuple[str, ...] = ()  # names of variables that it was given; their values are kept nowhere
-    env_files: tuple[str, ...] = ()  # files of variables, which another start reads again
-    sandbox: Sandboxed | None = None
+    hooks: bool = field(default=False, metadata=NEWER)  # an agent that says more of itself: `signals.per_start`
+    askpass: bool = field(default=False, metadata=NEWER)  # git, ssh and sudo in it ask by stallkit's askpass program
+    env: tuple[str, ...] = field(
+        default=(), metadata=NEWER
+    )  # names of variables that it was given; their values are kept nowhere
+    env_files: tuple[str, ...] = field(
+        default=(), metadata=NEWER
+    )  # files of variables, which another start reads again
+    sandbox: Sandboxed | None = field(default=None, metadata=NEWER)
 
     __repr__ = short_repr("name", "id")
 
@@ -131,8 +119,8 @@ class ExitRecord:
 
     >>> from stallkit.sessions.model import Cause, Session
     >>> one = Session("w1", "1a", ("make",), "/", 0.0, "boot")
-    >>> ExitRecord(one, Cause.EXITED, "it ended", 9.0).to_dict()["cause"]
-    'exited'
+    >>> ExitRecord(one, Cause.EXITED, "it ended", 9.0).cause
+    <Cause.EXITED: 'exited'>
     """
 
     session: Session
@@ -152,55 +140,6 @@ class ExitRecord:
     reasons: tuple[str, ...] = ()  # one for each source
 
     __repr__ = short_repr("session", "cause", "why")
-
-    def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` prints an end, redacted; its JSON schema is ``json_schema("exit-record")``."""
-        plain: dict[str, Any] = redact_all({"version": VERSION, **as_object(self)})
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> ExitRecord:
-        """The inverse of `to_dict`; other keys are left out.  Raises ValueError, in one line, for anything else."""
-        if not isinstance(plain, Mapping) or plain.get("version") != VERSION:
-            raise ValueError(f"not an exit record of version {VERSION}: {str(plain)[:60]!r}")
-
-        try:
-            record: ExitRecord = of_object(dict(plain), cls)
-        except cattrs.BaseValidationError as error:
-            raise ValueError(f"not an exit record: {'; '.join(cattrs.transform_error(error))}") from None
-        return record
-
-
-@cache
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
-    # A session of an earlier version has none of these: it is told as it was written.
-    newer = ("size", "hooks", "askpass", "relayed", "env", "env_files", "sandbox")
-    told: dict[str, Any] = {name: override(omit_if_default=True) for name in newer}
-    converter.register_unstructure_hook(Session, make_dict_unstructure_fn(Session, converter, **told))
-    return converter
-
-
-def as_object(value: Session | ExitRecord) -> dict[str, Any]:
-    """As plain values for JSON."""
-    plain: dict[str, Any] = _converter().unstructure(value)
-    return plain
-
-
-def of_object(plain: dict[str, Any], kind: type[Any]) -> Any:
-    """The inverse of `as_object`; raises cattrs.BaseValidationError for anything else."""
-    return _converter().structure(plain, kind)
-
-
-def session_from(plain: Mapping[str, Any]) -> Session:
-    """A session of what `as_object` made of it, for the many that are read at once."""
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
-    if values.get("sandbox"):
-        values["sandbox"] = Sandboxed(**values["sandbox"])
-    if "engine_environment" in values:
-        values["engine_environment"] = tuple((name, value) for name, value in values["engine_environment"])
-    known: dict[str, Any] = {name: values[name] for name in Session.__match_args__ if name in values}
-    return Session(**known)
 
 
 class Order(StrEnum):

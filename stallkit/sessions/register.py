@@ -19,8 +19,9 @@ from stallkit.core.redact import redact
 from stallkit.core.values import evolve
 from stallkit.database import Database
 from stallkit.errors import StartRefused
+from stallkit.jsonio import structure
 from stallkit.sessions import outbox, ports
-from stallkit.sessions.model import Cause, ExitRecord, Order, Session, of_object
+from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.outbox import FINAL, OutEvent
 from stallkit.sessions.register_tables import (
     SIGHTS,
@@ -266,7 +267,7 @@ class Register:
                 " order by ended_at desc, number desc limit ?",
                 (name, name, limit),
             ).fetchall()
-        return [of_object(json.loads(row["record"]), ExitRecord) for row in reversed(found)]
+        return [structure(json.loads(row["record"]), ExitRecord) for row in reversed(found)]
 
     def earlier(self, name: str, cause: Cause) -> int:
         """How many of that name died of this cause in a row; any other end, also a stop, breaks the row."""

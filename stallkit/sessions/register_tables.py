@@ -6,11 +6,13 @@ import json
 import sqlite3
 from typing import Any, Iterable, Sequence
 
+from attrs import frozen
+
 from stallkit.core.redact import redact, redact_all, redact_words
-from stallkit.core.values import frozen
 from stallkit.database import Database
+from stallkit.jsonio import structure, unstructure
 from stallkit.probes.procfs import Process
-from stallkit.sessions.model import ExitRecord, Order, Session, as_object, of_object, session_from
+from stallkit.sessions.model import ExitRecord, Order, Session
 
 __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "packed", "plain", "session_of"]
 
@@ -29,7 +31,7 @@ class Living:
 
 def session_of(row: sqlite3.Row) -> Session:
     """The session of a row, as it was kept."""
-    return session_from(json.loads(row["session"]))
+    return structure(json.loads(row["session"]), Session)
 
 
 def living_of(row: sqlite3.Row) -> Living:
@@ -48,13 +50,12 @@ def either_of(row: sqlite3.Row) -> Living | ExitRecord:
     """The value of any row."""
     if row["state"] != "ended":
         return living_of(row)
-    record: ExitRecord = of_object(json.loads(row["record"]), ExitRecord)
-    return record
+    return structure(json.loads(row["record"]), ExitRecord)
 
 
 def packed(value: Session | ExitRecord) -> str:
     """As JSON in ASCII, which holds any path; redacted, except what finds things again."""
-    plain = session = as_object(value)
+    plain = session = unstructure(value)
     if isinstance(value, ExitRecord):
         session = plain["session"]
         plain = {**redact_all(plain), "session": session}

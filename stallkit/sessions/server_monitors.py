@@ -13,11 +13,11 @@ from typing import Any, Collection, Mapping, Sequence
 
 from stallkit.config import records_screens
 from stallkit.core.judge import judged
-from stallkit.core.plain import describe
 from stallkit.core.signature import State
 from stallkit.core.topic import rows_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.jsonio import unstructure
 from stallkit.packs.registry import Engine
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register
@@ -198,7 +198,7 @@ class LastScreens:
         """What is written down of a look."""
         before, _ = self._kept.get(id, (now, 0.0))
         verdict = judged(self._engine, now, before) if self._engine is not None else None
-        facts = describe(verdict) if verdict is not None else {}
+        facts = unstructure(verdict) if verdict is not None else {}
         if ended or self._screens:
             lines = now.screen.text.rstrip().splitlines()
         else:

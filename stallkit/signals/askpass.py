@@ -13,13 +13,14 @@ import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+
+from attrs import evolve, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.redact import redact
 from stallkit.core.status import plain
-from stallkit.core.values import by_name, frozen
+from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
 
@@ -106,7 +107,7 @@ def publish(folder: Path, prompt: AskedPrompt) -> None:
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:
         with os.fdopen(handle, "w") as file_object:
-            json.dump({"version": 1, **by_name(prompt)}, file_object)
+            json.dump({"version": VERSION, **unstructure(prompt)}, file_object)
         Path(temporary).replace(_file(folder, prompt))
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -148,16 +149,10 @@ def _read(file: Path) -> AskedPrompt | None:
     try:
         handle = private.opened(file, os.O_RDONLY)
         with os.fdopen(handle, "rb") as opened:
-            given: Any = json.loads(opened.read(LIMIT))
-        values = {name: given[name] for name in AskedPrompt.__match_args__}
-    except (OSError, ValueError, KeyError, TypeError):
+            asked = load(AskedPrompt, json.loads(opened.read(LIMIT)))
+    except (OSError, ValueError):
         return None
-    texts = ("who", "prompt", "kind", "directory", "boot", "session")
-    good = all(isinstance(values[name], str) for name in texts) and isinstance(values["since"], (int, float))
-    good = good and all(isinstance(values[name], int) for name in ("pid", "waits", "waits_started"))
-    if not good or not isinstance(values["place"], (str, type(None))):
-        return None
-    return AskedPrompt(**{**values, "who": one_line(values["who"]), "prompt": one_line(values["prompt"])})
+    return evolve(asked, who=one_line(asked.who), prompt=one_line(asked.prompt))
 
 
 def _descends(pid: int, below: int) -> bool:

@@ -7,10 +7,13 @@ before a key is pressed, so that of two people only the first one presses.  Time
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.json_form import Time, alike, json_form
 from stallkit.core.text import in_a_line, question_first
 from stallkit.core.topic import ClearedBy, ending
 from stallkit.errors import StallkitError
@@ -361,3 +364,38 @@ def check_open(item: Item) -> None:
     """Raises NotOpen where it is over."""
     if not item.open:
         raise NotOpen(item, f"it is {item.state} already{item.how}")
+
+
+@json_form(Item)
+@frozen
+class ItemJson:
+    """What a person has to answer, and what became of it."""
+
+    id: int
+    revision: int
+    session: str
+    kind: str | None
+    words: str
+    action: str
+    by: str | None
+    through: str | None
+    text: str | None
+    category: Category | None
+    asked: str
+    questions: int
+    several: bool
+    created: Time
+    expires: Time | None
+    at: Time | None
+    source: Source
+    state: ItemState
+    delivery: Delivery
+    options: tuple[Choice, ...]
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        return alike(cls, item, **{name: _local(getattr(item, name)) for name in ("created", "expires", "at")})
+
+
+def _local(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

@@ -20,6 +20,7 @@ from attrs import asdict, evolve
 from stallkit.core.redact import redact
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, StoreError
+from stallkit.jsonio import structure
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.stuck.item import (
     OPEN,
@@ -415,8 +416,7 @@ def _parsed(values: dict[str, Any]) -> Item:
     told = json.loads(values["options"])
     options = tuple(Choice(id, name, kind and ChoiceKind(kind), *more) for id, name, kind, *more in told)
     values["several"] = bool(values["several"])
-    kept = json.loads(values["claim"]) if values["claim"] else None
-    claim = Claim(**{**kept, "who": Who(**kept["who"])}) if kept else None
+    claim = structure(json.loads(values["claim"]), Claim) if values["claim"] else None
     source, state = Source(values["source"]), ItemState(values["state"])
     values["category"] = values["category"] and Category(values["category"])
     values["delivery"] = Delivery(values["delivery"])

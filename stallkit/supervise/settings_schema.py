@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
+from stallkit.class_schema import closed, schema_of, some_of
 from stallkit.press.policy_file import PROFILES
 from stallkit.press.policy_schema import policy_table
-from stallkit.schemas.of_class import closed, schema_of, some_of
 from stallkit.supervise.settings import Settings
 
 __all__ = ["settings_schema"]

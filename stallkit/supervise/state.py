@@ -10,10 +10,10 @@ from typing import Any
 
 from attrs import evolve
 
-from stallkit.core.plain import describe
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.jsonio import unstructure
 from stallkit.press.decisions import (
     Action,
     Choose,
@@ -196,7 +196,7 @@ def _is(now: Observed, before: Observed | None) -> bool:
 
 
 def _said(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step, ...]]:
-    facts = {**describe(moment.verdict), "foreground": moment.snapshot.foreground}
+    facts = {**unstructure(moment.verdict), "foreground": moment.snapshot.foreground}
     return evolve(state, said=state.seen), (Say("detection", facts),)
 
 

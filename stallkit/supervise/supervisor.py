@@ -19,10 +19,10 @@ from attrs import evolve
 
 from stallkit.core.engine import Engine
 from stallkit.core.given import wrong
-from stallkit.core.plain import describe
 from stallkit.core.topic import ClearedBy
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.jsonio import unstructure
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send
@@ -288,7 +288,7 @@ class Supervisor:
                 case Say("cleared"):
                     by = self._over(watched, step)
                 case Say(name, facts):
-                    about = describe(verdict) if name in ESCALATIONS or name == "still" else {}
+                    about = unstructure(verdict) if name in ESCALATIONS or name == "still" else {}
                     number = self._filed(watched) if name in ("escalation", "limit") else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
                 case Halt(reason, why):

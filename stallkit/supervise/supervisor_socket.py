@@ -23,10 +23,10 @@ from typing import Any, AsyncIterator, Callable
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.plain import describe
 from stallkit.core.text import escaped
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
+from stallkit.jsonio import dump, unstructure
 from stallkit.jsonlog import encode
 from stallkit.press.events import Event
 from stallkit.supervise.supervisor import Supervisor
@@ -107,7 +107,7 @@ class _Answers:
         """Pass an event on; the supervisor's hook."""
         with self._lock:
             if self._subscribers:
-                line = event.to_json()
+                line = json.dumps(dump(event))
                 for one in self._subscribers:
                     one.put(line)
 
@@ -160,7 +160,7 @@ class _Answers:
         watched = self._supervisor.sessions.get(target)
         if watched is None:
             raise NotAnswered("verdict", target, "it is not watched here", "see stallkit status for what is")
-        said = describe(watched.verdict) if watched.verdict else None
+        said = unstructure(watched.verdict) if watched.verdict else None
         return {"version": 1, "session": self._row(watched), "verdict": said}
 
     def _row(self, watched: Watched) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from itertools import count
@@ -15,6 +16,7 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.jsonio import load
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.report import TerminalReport
 from stallkit.transports.base import Closing
@@ -108,8 +110,10 @@ class StreamTransport(Closing):
             with self._lock:
                 self._report = None
             return
-
-        report = TerminalReport.from_json(told).by_clock_of(time.time())
+        try:
+            report = load(TerminalReport, json.loads(told)).by_clock_of(time.time())
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"not what `stallkit probe PID --json` printed: {error}") from None
         with self._lock:
             self._check_open()
             asked = self._reported_at if asked_at is None else asked_at

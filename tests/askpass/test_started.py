@@ -16,9 +16,10 @@ from started import BACKGROUND, House, of_folder
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
+from stallkit.jsonio import structure, unstructure
 from stallkit.sessions.explain import start_command
 from stallkit.sessions.manager import Sessions
-from stallkit.sessions.model import Session, as_object, of_object
+from stallkit.sessions.model import Session
 from stallkit.signals.askpass import AskedPrompt, prompts
 from stallkit.supervise.restart import Restarter
 from stallkit.transports.base import Options
@@ -76,8 +77,8 @@ def test_the_command_that_starts_it_again_has_the_flag(house: House) -> None:
     session = Sessions().latest("a")
     assert isinstance(session, Session) and session.askpass
     assert " --askpass " in start_command(session)
-    assert of_object(as_object(session), Session) == session
-    assert "askpass" not in as_object(house.session("b")), "an older version's session is told as it was written"
+    assert structure(unstructure(session), Session) == session
+    assert "askpass" not in unstructure(house.session("b")), "an older version's session is told as it was written"
 
 
 def test_a_container_does_not_ask_by_stallkit(house: House) -> None:

@@ -7,9 +7,8 @@ import os
 import re
 import subprocess
 from contextlib import closing
-from enum import Enum
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Iterator
 
 import click
 import jsonschema_rs
@@ -21,17 +20,8 @@ from terminals import wait_for
 
 from stallkit import json_schema
 from stallkit.cli.commands import cli
-from stallkit.core.engine import Fate
-from stallkit.core.signature import Certainty, Kind, Severity, State
-from stallkit.lab.lint.findings import Level
-from stallkit.lab.try_pattern import Wins
-from stallkit.press.ready import Ready
-from stallkit.press.send import Sent
-from stallkit.schemas import COMMANDS, SCHEMAS
-from stallkit.schemas.printed import PRINTED
-from stallkit.schemas.shape import schema_of_shape
-from stallkit.stuck.answering import Result
-from stallkit.stuck.item import Category, ChoiceKind, Delivery, ItemState, Source
+from stallkit.cli.json_shapes import schema_of_shape
+from stallkit.cli.printed_json import COMMANDS, PRINTED, SCHEMAS
 from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
@@ -185,34 +175,6 @@ def test_a_schema_is_one_and_refuses_something(name: str) -> None:
     jsonschema_rs.meta.validate(schema)
     for wrong in ({}, {"version": 2}, {"version": 1}, []):
         assert not jsonschema_rs.is_valid(schema, wrong)
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "words"),
-    [
-        ("send", "sent", Sent),
-        ("wait-ready", "ready", Ready),
-        ("stuck-reply", "result", Result),
-        ("stuck-reply", "item.source", Source),
-        ("stuck-reply", "item.state", ItemState),
-        ("stuck-reply", "item.delivery", Delivery),
-        ("stuck-reply", "item.category", Category),
-        ("stuck-reply", "item.options.kind", ChoiceKind),
-        ("explain", "signatures.fate", Fate),
-        ("try", "screens.wins", Wins),
-        ("lint", "findings.level", Level),
-        ("signature", "state", State),
-        ("signature", "kind", Kind),
-        ("signature", "severity", Severity),
-        ("signature", "certainty", Certainty),
-    ],
-)
-def test_words_of_a_schema_are_those_of_the_code(name: str, path: str, words: type[Enum]) -> None:
-    at: Any = json_schema(name)
-    for key in path.split("."):
-        at = at.get("items", at)
-        at = at.get("anyOf", [at])[0]["properties"][key]
-    assert {*at["enum"]} - {None} == {one.value for one in words}
 
 
 def test_a_key_that_no_schema_names_is_noticed() -> None:

@@ -13,8 +13,8 @@ from docs_site import links, names
 
 import stallkit
 from stallkit.cli.commands import cli
+from stallkit.cli.printed_json import SCHEMAS
 from stallkit.packs.registry import installed_engine
-from stallkit.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 BUILD = [sys.executable, str(ROOT / "scripts" / "docs_site")]

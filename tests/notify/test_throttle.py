@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from told_events import SECRET, event
 
+from stallkit import dump
 from stallkit.notify.quiet_hours import QuietHours
 from stallkit.notify.throttle import NoticeLimits, Throttle
 from stallkit.notify.token_bucket import TokenBucket
@@ -209,4 +210,4 @@ def test_a_summary_has_no_secret() -> None:
     for _ in range(2):
         clock.tell(target=f"tmux:{SECRET}")
     [summary] = clock.later(60)
-    assert SECRET not in summary.facts["why"] and SECRET not in summary.to_json()
+    assert SECRET not in summary.facts["why"] and SECRET not in str(dump(summary))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -19,6 +20,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.jsonio import dump, unstructure
 from stallkit.press.answer import answer
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome, is_secret
@@ -290,7 +292,7 @@ class Driven:
 
     @property
     def told(self) -> str:
-        return " ".join(event.to_json() + repr(event) for event in self.events)
+        return " ".join(json.dumps(dump(event)) + repr(event) for event in self.events)
 
 
 @pytest.fixture
@@ -368,7 +370,7 @@ def test_a_secret_is_typed_and_nowhere_to_be_seen(
     assert outcome.keys is not None
     result = driven.run.join()
     assert f"{len(SECRET)} characters" in result.output
-    for place in (result.output, result.screen.text, str(result.describe()), repr(result), driven.told, caplog.text):
+    for place in (result.output, result.screen.text, str(unstructure(result)), repr(result), driven.told, caplog.text):
         assert SECRET not in place
     answered = [event.facts for event in driven.events if event.name == "run_answered"]
     assert [facts["answer"] for facts in answered] == [None, None]

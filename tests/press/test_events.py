@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
 from stallkit.core.judge import judge
-from stallkit.core.plain import describe
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
+from stallkit.jsonio import dump, unstructure
 from stallkit.press.events import Event, EventLog
 
 ALLOW = Signature(id="allow", title="allow", state="waiting", kind="permission", all_of=[Clause(text="Allow")])  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_no_match_is_logged_as_well(tmp_path: Path) -> None:
 
 def test_a_description_is_plain_values() -> None:
     now = Snapshot(screen=Screen.from_text("Allow?"))
-    found = describe(judge(ENGINE.detect(now.screen), now))
+    found = unstructure(judge(ENGINE.detect(now.screen), now))
     assert json.loads(json.dumps(found)) == found
 
 
@@ -116,7 +116,7 @@ def test_control_and_direction_characters_are_escaped(tmp_path: Path) -> None:
     st.dictionaries(st.text(max_size=5).map("x{}".format), st.text() | st.integers() | st.none() | st.lists(st.text()))
 )
 def test_every_event_is_one_line_of_ascii_json(facts: dict[str, Any]) -> None:
-    line = Event("detection", "tmux:one", facts, NOON).to_json()
+    line = json.dumps(dump(Event("detection", "tmux:one", facts, NOON)))
     assert line.isascii() and line.isprintable()
     assert json.loads(line).keys() == {"version", "time", "event", "target"} | facts.keys()
 

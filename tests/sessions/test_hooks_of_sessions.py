@@ -9,10 +9,11 @@ from started import House
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
+from stallkit.jsonio import structure, unstructure
 from stallkit.sessions.explain import start_command
 from stallkit.sessions.lifecycle import stop
 from stallkit.sessions.manager import Sessions
-from stallkit.sessions.model import Session, as_object, of_object
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living
 
 pytestmark = pytest.mark.e2e
@@ -50,8 +51,8 @@ def test_without_the_option_nothing_is_added(house: House) -> None:
     assert words(house) == ["--continue"]
     assert not (house.state / "hooks").exists()
     assert "--hooks" not in start_command(session)
-    plain = as_object(session)
-    assert "hooks" not in plain and of_object(plain, Session) == session  # as older versions write it
+    plain = unstructure(session)
+    assert "hooks" not in plain and structure(plain, Session) == session  # as older versions write it
 
 
 def test_a_start_that_fails_leaves_no_files(house: House) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
 
-from stallkit.core.plain import describe
 from stallkit.core.signal import Signal
 from stallkit.core.signature import State
+from stallkit.jsonio import unstructure
 from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of, told_command
 
 ID = "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"
@@ -125,7 +125,7 @@ def test_who_names_the_session() -> None:
     assert session_of(evolve(works, signals=(named,)), "claude") == ID
     assert session_of(evolve(works, signals=(named,)), "codex") is None
     assert session_of(evolve(works, signals=(evolve(named, stale="another process wrote it"),)), "claude") is None
-    record = [describe(evolve(works, signals=(named,))), describe(works)]
+    record = [unstructure(evolve(works, signals=(named,))), unstructure(works)]
     assert (
         session_in(record, "claude") == ID and session_in(record, "codex") is None and session_in([], "claude") is None
     )

@@ -15,10 +15,11 @@ from started import House
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
+from stallkit.jsonio import structure, unstructure
 from stallkit.sessions.explain import start_command
 from stallkit.sessions.lifecycle import start_in_place, stop
 from stallkit.sessions.manager import Sessions
-from stallkit.sessions.model import Session, as_object, of_object
+from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living
 from stallkit.transports.containers.runtime_call import BWRAP
 
@@ -112,8 +113,8 @@ def test_a_value_is_in_the_program_and_nowhere_else(house: House, env_file: Path
 
 def test_a_session_without_variables_is_written_as_before(house: House) -> None:
     session = began(house)
-    plain = as_object(session)
-    assert "env" not in plain and "env_files" not in plain and of_object(plain, Session) == session
+    plain = unstructure(session)
+    assert "env" not in plain and "env_files" not in plain and structure(plain, Session) == session
     assert house.tmux("list-panes", "-a", "-F", "#{pane_start_command}").startswith("env STALLKIT_SESSION=")
 
 

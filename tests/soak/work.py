@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import os
 import resource
 import signal
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
+from stallkit import dump
 from stallkit.core.engine import Engine
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
@@ -86,7 +88,7 @@ async def work(spec: dict[str, Any]) -> None:
     events = os.open(spec["events"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def tell(event: Event) -> None:
-        os.write(events, f'{event.to_json()[:-1]}, "at": {time.monotonic()}}}\n'.encode())
+        os.write(events, f'{json.dumps(dump(event))[:-1]}, "at": {time.monotonic()}}}\n'.encode())
 
     fault = spec.get("fault", {})
     if "tmpfs" in fault:

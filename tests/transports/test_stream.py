@@ -17,7 +17,7 @@ import pytest
 from attrs import evolve
 from terminals import wait_for
 
-from stallkit import Policy, Rule, StreamTransport, check, dismiss
+from stallkit import Policy, Rule, StreamTransport, check, dismiss, dump, load
 from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.probes.report import TerminalReport, report
@@ -156,7 +156,7 @@ def told() -> Iterator[str]:
                 return False
 
         wait_for(reads, "a read")
-        yield json.dumps(report(there.program.pid).to_dict())
+        yield json.dumps(dump(report(there.program.pid)))
 
 
 def test_facts_count_only_for_the_screen_that_they_were_asked_at(told: str) -> None:
@@ -272,9 +272,9 @@ def test_mistakes_are_told_in_one_line() -> None:
 
 
 def test_a_report_is_read_as_it_was_written(told: str) -> None:
-    read = TerminalReport.from_json(told)
-    assert read.to_dict() == json.loads(told) or read.kernel.standstill is not None
-    assert TerminalReport.from_json(json.dumps(read.to_dict())) == read
+    read = load(TerminalReport, json.loads(told))
+    assert dump(read) == json.loads(told) or read.kernel.standstill is not None
+    assert load(TerminalReport, json.loads(json.dumps(dump(read)))) == read
     assert read.kernel.members[0].names & {"python"}
 
 
@@ -328,7 +328,7 @@ def test_numbers_of_processes_elsewhere_are_not_looked_up_here(told: str) -> Non
 
 
 def test_starts_are_told_by_the_clock_of_who_listens(told: str) -> None:
-    report = TerminalReport.from_json(told)
+    report = load(TerminalReport, json.loads(told))
     began = report.kernel.members[0].began
     moved = report.by_clock_of(report.wall_at + 3600).kernel
     assert began is not None and moved.readers is not None

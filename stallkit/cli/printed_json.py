@@ -1,14 +1,41 @@
-"""What the commands print with ``--json``, but for the values that have a schema file: a shape for each command."""
+"""What the commands print with ``--json``: a value's own JSON, or a shape for each command, as JSON Schema 2020-12."""
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Any, Callable, Mapping
+from typing import Any, Mapping
 
-from stallkit.schemas.shape import Shape, schema_of_shape
+from stallkit.cli.json_shapes import Shape, schema_of_shape
+from stallkit.cli.panel import PrintedEnd
+from stallkit.core.engine import Detection, Fate
+from stallkit.core.signature import Certainty, Kind, Severity, State
+from stallkit.core.verdict import Verdict
+from stallkit.jsonio import VERSION, schema
+from stallkit.lab.evaluate.compare import Comparison
+from stallkit.lab.lint.findings import Level
+from stallkit.lab.record.replay import Timeline
+from stallkit.lab.try_pattern import Trial
+from stallkit.press.check import CheckResult
+from stallkit.press.events import Event
+from stallkit.press.ready import Ready
+from stallkit.press.send import Sent
+from stallkit.probes.report import TerminalReport
+from stallkit.runs.run import RunResult
+from stallkit.sessions.model import ExitRecord
+from stallkit.signals.tool_call import AskedInside
+from stallkit.stuck.answering import Result
+from stallkit.stuck.item import Item
 
-__all__ = ["PRINTED", "SAME", "printed_schema"]
+__all__ = ["COMMANDS", "PRINTED", "SCHEMAS", "VALUES", "json_schema"]
+
+VALUES: Mapping[str, type] = {
+    "check": CheckResult,
+    "detection": Detection,
+    "event": Event,
+    "exit-record": ExitRecord,
+    "run": RunResult,
+    "terminal-report": TerminalReport,
+    "verdict": Verdict,
+}
 
 # Commands that print what another name's schema describes.
 SAME: Mapping[str, str] = {
@@ -23,28 +50,18 @@ SAME: Mapping[str, str] = {
     "pipelock-edit": "routes-edit",
 }
 
-_STATE = "=working|waiting|idle|quota|ended|gone|unknown"
-_KIND = (
-    "=confirm|select|multiselect|text|secret|press_key|pager|editor|repl_prompt|permission|trust|login|question"
-    "|plan_approval|tui?"
-)
-_SURE = "=sure|maybe"
-_SEVERITY = "=low|medium|high"
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
 _FIELDS: Shape = {"*": "text"}
-_ENDED: Shape = {"target": "text", "ended": "@exit-record"}  # of a session that stallkit started, and that is over
+_END: Shape = {"version": "version", "&": PrintedEnd}
+_ENDED: Shape = {"target": "text", "ended": _END}  # of a session that stallkit started, and that is over
 _TIMES: Shape = {"*": "integer"}
 _SESSION: Shape = {
     "name": "text", "id": "text", "identity": "text?", "directory": "text", "engine": "text?", "container": "text?",
     "ports": ["integer"],
 }  # fmt: skip
-_INSIDE: Shape = {
-    "who": "text", "pid": "integer", "inside": "text", "terminal": "text", "own": "flag", "how": "text",
-    "prompt": "text?",
-}  # fmt: skip
 _WATCHED: Shape = {
-    "target": "text", "state": _STATE, "certainty": f"{_SURE}?", "kind": _KIND, "signature": "text?", "line": "text?",
-    "foreground": "text?", "need": "text?",
+    "target": "text", "state": State, "certainty": Certainty | None, "kind": Kind | None, "signature": "text?",
+    "line": "text?", "foreground": "text?", "need": "text?",
     "needs": (
         {"what": "text", "since": "time", "looks": "integer", "told": "integer", "answered_by": "text?"}, "null",
     ), "unchanged": "integer", "still_since": "time?",
@@ -62,18 +79,6 @@ _REPORTED: Shape = {
     "restarts": "integer", "restarts_failed": "integer", "resumed": "integer", "failures": _TIMES, "limits": _TIMES,
     "ends": _TIMES, "troubles": "integer", "turns": "integer",
 }  # fmt: skip
-_ITEM: Shape = {
-    "id": "integer", "revision": "integer", "session": "text", "source": "=agent|prompt|askpass", "kind": "text?",
-    "words": "text", "action": "text", "category": "=credential|egress|capability?",
-    "state": "=input_required|auth_required|answered|declined|cancelled|expired",
-    "options": [{
-        "id": "text", "name": "text", "kind": "=allow_once|allow_always|reject_once|reject_always|text?",
-        "about": "text", "selected": "flag",
-    }],
-    "asked": "text", "questions": "integer", "several": "flag",
-    "created": "time", "expires": "time?", "at": "time?", "by": "text?", "through": "text?", "text": "text?",
-    "delivery": "=held|later|kept|fetched|typed|perhaps",
-}  # fmt: skip
 _SANDBOX: Shape = {
     "name": "text", "version": "integer", "directory": "text", "branch": "text?", "repository": "text?",
     "pull_request": "integer?", "engine": "text", "image": "text?",
@@ -83,7 +88,7 @@ _WAIVER: Shape = {
     "item": "integer?", "granted": "time", "expires": "time", "revoked": "time?",
 }  # fmt: skip
 _SEEN: Shape = {
-    "program": "text", "version": "text", "kind": "text", "severity": f"{_SEVERITY}?", "keys": "text?",
+    "program": "text", "version": "text", "kind": "text", "severity": Severity | None, "keys": "text?",
     "signatures": ["text"], "seen": "text?",
 }  # fmt: skip
 _INTERVAL: Shape = (["number"], "null")
@@ -99,19 +104,15 @@ _EVALUATED: Mapping[str, Shape] = {
     "wrong_keys": _TIMES, "right_keys": _TIMES,
     "misses": [{
         "id": "text", "program": "text", "true": "text", "true_kind": "text?", "predicted": "text",
-        "predicted_kind": "text?", "certainty": _SURE, "signature": "text?", "hard": "flag", "wrong_keys": ["text"],
+        "predicted_kind": "text?", "certainty": Certainty, "signature": "text?", "hard": "flag", "wrong_keys": ["text"],
         "reasons": ["text"],
     }],
     "settings": {"packs": {"*": "text"}, "screen_only": "flag", "leave_out": "any"},
     "groups?": {"*": {"*": _GROUP}}, "left_out?": "any", "skipped": ["text"], "problems": ["text"],
-    "baseline?": {
-        "became_right": ["text"], "became_wrong": ["text"], "appeared": ["text"], "vanished": ["text"],
-        "figures": {"*": ["number?"]}, "wrong_keys": {"*": ["integer"]}, "settings": ["text"],
-        "regressions": ["text"],
-    },
+    "baseline?": Comparison,
 }  # fmt: skip
 _PORTRAIT: Mapping[str, Shape] = {
-    "name": "text", "title": "text", "state": _STATE, "kind": _KIND, "severity": _SEVERITY, "certainty": _SURE,
+    "name": "text", "title": "text", "state": State, "kind": Kind | None, "severity": Severity, "certainty": Certainty,
     "preview": "flag", "tier": "text", "place": "integer", "of": "integer", "all_of": ["text"], "none_of": ["text"],
     "source": "text", "example": "text?", "looks": [{"row": "text", "matches": "flag"}],
     "apart": [{"name": "text", "rows": ["text"], "taken_for": "text"}], "keys": "text?", "pressed": "text",
@@ -131,7 +132,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
             "id": "text", "command": ["text"], "cwd": "text", "started": "time", "status": "text", "why": "text",
             "exit_status": "integer?", "seconds": "number?",
         }]},
-        "@run",
+        RunResult,
     )),
     "audit-show": ("what persons changed; further keys are of the event", {
         "events": [{
@@ -159,13 +160,13 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "eval": ("the figures, and each miss", _EVALUATED),
     "explain": ("the verdict, what each fact argues for, and all signatures in order", (
         {
-            "&": "@verdict", "target": "text", "facts": [{"fact": "text", "argues_for": "text"}], "inside": [_INSIDE],
+            "&": Verdict, "target": "text", "facts": [{"fact": "text", "argues_for": "text"}], "inside": [AskedInside],
             "dialog": ({
                 "whole": "flag", "doubt": "text?", "fields": _FIELDS,
                 "rows": [{"row": "integer", "text": "text", "as": "text?"}],
             }, "null"),
             "signatures": [{
-                "signature": "text", "tier": "text", "fate": "=match|shadowed|stale|vetoed|undecided|no",
+                "signature": "text", "tier": "text", "fate": Fate,
                 "cursor_fits": "flag",
                 "clauses": [{
                     "role": "text", "clause": "text", "held": "flag?", "row": "integer?", "start": "integer?",
@@ -181,7 +182,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "lint": ("what is wrong in packs", {
         "packs": ["text"], "errors": "integer", "warnings": "integer",
         "findings": [{
-            "code": "text", "level": "=error|warning", "title": "text", "pack": "text", "signature": "text?",
+            "code": "text", "level": Level, "title": "text", "pack": "text", "signature": "text?",
             "clause": "text?", "file": "text?", "line": "integer?", "message": "text", "todo": "text", "page": "text",
             "explain": "text",
         }],
@@ -191,7 +192,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "list": ("the sessions that were started", {
         "sessions": [(
             {"name": "text", "state": "=running|starting", "session": {"name": "text", "id": "text", "*": "any"}},
-            {"name": "text", "state": "=ended", "ended": "@exit-record"},
+            {"name": "text", "state": "=ended", "ended": _END},
         )],
     }),
     "mark": ("the mark that was set", {"file": "text", "at": "number", "label": "text"}),
@@ -203,7 +204,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "notify": ("whether each place was told", {"places": [{"place": "text", "told": "flag", "what": "text"}]}),
     "output": ("the last lines of a session, with `--check-stall` beside what `check` prints; or how it ended", (
         {"target": "text", "status": "null", "lines": ["text"]},
-        {"&": "@check", "lines": ["text"]},
+        {"&": CheckResult, "lines": ["text"]},
         _ENDED,
     )),
     "packs": ("the packs", {
@@ -216,7 +217,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "policy-explain": ("what a policy would do about a session, or with `--log` about each detection", (
         {
             "target": "text", "policy": "text", "decision": _DECISION, "keys": "text?", "option": "text?",
-            "why": "text?", "rule": "text?", "state": _STATE, "certainty": _SURE, "kind": _KIND,
+            "why": "text?", "rule": "text?", "state": State, "certainty": Certainty, "kind": Kind | None,
             "request": (_FIELDS, "null"), "foreground": "text?", "reasons": ["text"],
         },
         {
@@ -229,19 +230,12 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         _ENDED,
     )),
     "postmortem": ("how a session ended, with `--all` each time", (
-        _ENDED, {"target": "text", "ended": ["@exit-record"]},
+        _ENDED, {"target": "text", "ended": [_END]},
     )),
     "record": ("the recording", {
         "file": "text", "seconds": "number", "markers": "integer", "lost_bytes": "integer", "exit_status": "integer?",
     }),
-    "replay": ("each change of verdict or truth", {
-        "duration": "number",
-        "changes": [{
-            "at": "number", "state": "text?", "certainty": f"{_SURE}?", "kind": _KIND, "signature": "text?",
-            "truth": "text?",
-        }],
-        "markers": [{"*": "any"}], "agreement": "number?", "problems": ["text"],
-    }),
+    "replay": ("each change of verdict or truth", {"&": Timeline, "problems": ["text"]}),
     "report": ("what the event log tells", {
         "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
         "troubles": "integer", "sessions": [_REPORTED],
@@ -251,8 +245,8 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     }),
     "send": ("whether the text was typed", (
         {
-            "target": "text", "sent": "=typed|blocked|maybe|busy|ended|refused|unseen", "why": "text",
-            "state": f"{_STATE}?", "kind": _KIND, "ended": ("@exit-record", "null"),
+            "target": "text", "sent": Sent, "why": "text",
+            "state": State | None, "kind": Kind | None, "ended": (_END, "null"),
         },
         _ENDED,
     )),
@@ -268,7 +262,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "stop": ("how each session was ended", {
         "sessions": [({"name": "text", "cause": "text", "why": "text"}, {"name": "text", "error": "text"})],
     }),
-    "stuck-list": ("what waits for a person", {"items": [_ITEM]}),
+    "stuck-list": ("what waits for a person", {"items": [Item]}),
     "stuck-manifest": ("what a sandbox was started from", {
         "sandbox": _SANDBOX, "text": "text",
         "history": [{
@@ -276,22 +270,15 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         }],
     }),
     "stuck-reply": ("what came of an answer", {
-        "result": "=done|refused|changed|unseen|over", "why": "text", "item": _ITEM,
+        "result": Result, "why": "text", "item": Item,
     }),
-    "stuck-show": ("one item", {"item": _ITEM}),
+    "stuck-show": ("one item", {"item": Item}),
     "stuck-waive": ("the waiver that was granted", {"waiver": _WAIVER}),
     "stuck-waived": ("whether an operation is let through", {"waived": "flag", "waiver": (_WAIVER, "null")}),
     "stuck-waivers": ("what is let through", {"waivers": [_WAIVER]}),
-    "try": ("which rows a pattern matches", {
-        "clause": "text",
-        "screens": [{
-            "screen": "text", "rows": [{"row": "integer", "text": "text"}],
-            "wins": "=wins|shadowed|stale|undecided|no", "other": "text?", "today": "text?",
-        }],
-        "counts": _TIMES,
-    }),
+    "try": ("which rows a pattern matches", {"clause": "text", "screens": [Trial], "counts": _TIMES}),
     "tune": ("what each change of a clause does", {
-        "signature": "text", "state": _STATE, "cases": "integer", "matched": "integer", "precision": "number?",
+        "signature": "text", "state": State, "cases": "integer", "matched": "integer", "precision": "number?",
         "recall": "number?", "wrong_keys": "integer",
         "effects": [{
             "clause": "text", "text": "text", "change": "text", "precision": "number?", "recall": "number?",
@@ -302,36 +289,46 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     }),
     "wait-ready": ("whether an agent is at its composer", (
         {
-            "target": "text", "ready": "=ready|blocked|timeout|vanished", "why": "text", "dismissed": ["text"],
-            "state": f"{_STATE}?", "kind": _KIND, "ended": ("@exit-record", "null"),
+            "target": "text", "ready": Ready, "why": "text", "dismissed": ["text"],
+            "state": State | None, "kind": Kind | None, "ended": (_END, "null"),
         },
         _ENDED,
     )),
 }  # fmt: skip
 
 
-def printed_schema(name: str, others: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
-    """The JSON schema of what the command of that name prints, one of `PRINTED`; `others` returns those it names."""
+COMMANDS = tuple(sorted([*PRINTED, *SAME]))
+SCHEMAS = (*VALUES, *COMMANDS)
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The JSON schema of that name, as in ``json_schema("verdict")`` and ``json_schema("stuck-list")``.
+
+    It is of a value (`VALUES`), or of what the command of these words prints with ``--json`` (`COMMANDS`).  Raises
+    ValueError for another name.
+
+    >>> json_schema("event")["required"]
+    ['version', 'time', 'event', 'target']
+    """
+    name = SAME.get(name, name)
+    if name in VALUES:
+        return schema(VALUES[name])
+    if name not in PRINTED:
+        raise ValueError(f"no JSON schema {name!r}: there are {', '.join(SCHEMAS)}")
     about, shape = PRINTED[name]
-    schema = _versioned(schema_of_shape(shape))
-    named = dict.fromkeys(re.findall(r'"#/\$defs/([\w-]+)"', json.dumps(schema)))
-    made = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"What `stallkit {_words(name)} --json` prints: {about}; all texts are redacted",
-        **schema,
+        **_versioned(schema_of_shape(shape)),
     }
-    defined = {other: {key: one for key, one in others(other).items() if key != "$schema"} for other in named}
-    return {**made, "$defs": defined} if defined else made
 
 
-def _versioned(schema: dict[str, Any]) -> dict[str, Any]:
+def _versioned(made: dict[str, Any]) -> dict[str, Any]:
     """The schema with `version` in each of its objects."""
-    if "anyOf" in schema:
-        return {"anyOf": [_versioned(one) for one in schema["anyOf"]]}
-    if "properties" not in schema:
-        return schema
-    properties = {"version": {"const": 1}, **schema["properties"]}
-    return {**schema, "properties": properties, "required": ["version", *schema["required"]]}
+    if "anyOf" in made:
+        return {"anyOf": [_versioned(one) for one in made["anyOf"]]}
+    properties = {"version": {"const": VERSION}, **made["properties"]}
+    return {**made, "properties": properties, "required": ["version", *made["required"]]}
 
 
 def _words(name: str) -> str:

@@ -1,0 +1,179 @@
+"""The JSON of values: `dump` writes it, `load` reads it, `schema` describes it, each derived from a class by cattrs.
+
+The fields of a class of attrs are the keys, or those of its form (`stallkit.core.json_form`).  What is dumped is
+redacted, here and nowhere else; what is loaded is checked and never converted, keys that are not known are left out.
+Values know nothing of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AnyMapping
+from typing import Any, Callable, Mapping, TypeVar, get_args, get_origin
+
+import cattrs
+from attrs import Attribute, fields, has, resolve_types
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from stallkit.class_schema import schema_of
+from stallkit.core.json_form import FORMS
+from stallkit.core.redact import redact_all
+from stallkit.strict_converter import strict
+
+__all__ = ["VERSION", "dump", "load", "schema", "schema_of_json", "structure", "unstructure"]
+
+VERSION = 1  # of everything that is dumped
+_T = TypeVar("_T")
+
+
+def dump(value: object) -> dict[str, Any]:
+    """A value as plain values for JSON, redacted, with the version; its JSON schema is ``schema(type(value))``.
+
+    >>> from stallkit import Event
+    >>> dump(Event("escalation", "tmux:w1", {"why": "it asks for a secret"}))["event"]
+    'escalation'
+    """
+    plain: dict[str, Any] = redact_all({"version": VERSION, **unstructure(value)})
+    return plain
+
+
+def load(kind: type[_T], plain: Mapping[str, Any]) -> _T:
+    """The value of which `dump` made these plain values.  Raises ValueError, in one line, for anything else.
+
+    A signature is known by its name alone, in ``detection.told``: there is no `match`, and nothing that was read back
+    leads to a key.  What a command prints with ``--json`` is taken as well, its further keys left out.
+
+    >>> from stallkit import StreamTransport, Verdict
+    >>> stream = StreamTransport()
+    >>> stream.feed(b"Proceed? [y/N] ")
+    >>> back = load(Verdict, dump(stream.verdict()))
+    >>> str(back.state), back.detection.told.signature
+    ('waiting', 'yes_no')
+    """
+    if not isinstance(plain, Mapping) or plain.get("version") != VERSION:
+        raise ValueError(f"not {_name(kind)} of version {VERSION}: {str(plain)[:60]!r}")
+    return structure(plain, kind)
+
+
+def unstructure(value: object) -> dict[str, Any]:
+    """A value as a part of something else: without a version, and not redacted yet."""
+    plain: dict[str, Any] = _CONVERTER.unstructure(value)
+    return plain
+
+
+def structure(plain: object, kind: type[_T]) -> _T:
+    """The inverse of `unstructure`.  Raises ValueError, in one line, for anything else."""
+    try:
+        return _CONVERTER.structure(plain, kind)
+    except (cattrs.BaseValidationError, ValueError, TypeError) as error:
+        why = "; ".join(cattrs.transform_error(error, format_exception=_why))
+        raise ValueError(f"not {_name(kind)}: {why}") from None
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """The JSON schema (2020-12) of what `dump` returns of values of that class.
+
+    >>> from stallkit import Event
+    >>> schema(Event)["required"]
+    ['version', 'time', 'event', 'target']
+    """
+    made = schema_of_json(kind)
+    title = f"{(FORMS.get(kind, kind).__doc__ or '').partition(chr(10))[0].rstrip('.')}; all texts are redacted"
+    versioned = {"version": {"const": VERSION}, **made["properties"]}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**head, **made, "properties": versioned, "required": ["version", *made["required"]]}
+
+
+def schema_of_json(hint: Any) -> dict[str, Any]:
+    """The JSON schema of a part: of what `unstructure` makes of values of that type."""
+    return schema_of(hint, _object, {"type": "number"})
+
+
+def _object(kind: type) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for one in fields(resolve_types(FORMS.get(kind, kind))):
+        part = schema_of_json(one.type)
+        if one.metadata.get("spread"):
+            properties |= part.get("properties", {})
+            required += part.get("required", ())
+        else:
+            properties[_key(one)] = part
+            required += [] if one.metadata.get("newer") else [_key(one)]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _name(kind: type) -> str:
+    """The class as a person would call it."""
+    words = "".join(f" {char.lower()}" if char.isupper() else char for char in kind.__name__).strip()
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def _why(error: BaseException, kind: type | None) -> str:
+    text = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    return text.replace("\n", " ")[:200]
+
+
+# --- the hooks of cattrs ---
+
+
+def _spread(kind: type) -> list[Attribute[Any]]:
+    """The fields whose keys are the class's own."""
+    return [one for one in fields(resolve_types(kind)) if one.metadata.get("spread")]
+
+
+def _key(one: Attribute[Any]) -> str:
+    """Its key in JSON."""
+    return str(one.metadata.get("key", one.name))
+
+
+def _overrides(kind: type) -> dict[str, Any]:
+    return {one.name: override(one.metadata.get("newer"), one.metadata.get("key")) for one in fields(kind)}
+
+
+def _dumper(kind: type) -> Callable[[Any], dict[str, Any]]:
+    dumped: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(kind, _CONVERTER, **_overrides(kind))
+    names = {one.name for one in _spread(kind)}
+
+    def joined(value: Any) -> dict[str, Any]:
+        parts = (part if name in names else {name: part} for name, part in dumped(value).items())
+        return {name: one for part in parts for name, one in part.items()}
+
+    return joined if names else dumped
+
+
+def _loader(kind: type) -> Callable[[Mapping[str, Any], Any], Any]:
+    loaded: Callable[[Mapping[str, Any], Any], Any] = make_dict_structure_fn(kind, _CONVERTER, **_overrides(kind))
+    parts, known = _spread(kind), {"version", *map(_key, fields(kind))}
+
+    def apart(plain: Mapping[str, Any], of: Any) -> Any:
+        if not isinstance(plain, Mapping):
+            raise TypeError(f"{plain!r:.60} is not an object")
+        rest = {key: one for key, one in plain.items() if key not in known}
+        return loaded({**plain, **{one.name: rest if get_origin(one.type) is dict else plain for one in parts}}, of)
+
+    return apart if parts else loaded
+
+
+def _by_number(kind: Any) -> bool:
+    return get_origin(kind) is AnyMapping and get_args(kind)[0] is int
+
+
+def _numbered(plain: Mapping[str, Any], kind: Any) -> dict[int, Any]:
+    of = get_args(kind)[1]
+    return {int(key): _CONVERTER.structure(one, of) for key, one in plain.items()}  # in JSON keys are texts
+
+
+_CONVERTER = strict(cattrs.Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted}))
+_CONVERTER.register_structure_hook_func(_by_number, _numbered)
+_CONVERTER.register_unstructure_hook_factory(has, _dumper)
+_CONVERTER.register_structure_hook_factory(has, _loader)
+
+
+@_CONVERTER.register_unstructure_hook_factory(lambda kind: kind in FORMS)
+def _to_form(kind: type) -> Callable[[Any], Any]:
+    return lambda value: _CONVERTER.unstructure(FORMS[kind].of(value), FORMS[kind])
+
+
+@_CONVERTER.register_structure_hook_factory(lambda kind: kind in FORMS)
+def _of_form(kind: type) -> Callable[[Any, Any], Any]:
+    return lambda plain, _: _CONVERTER.structure(plain, FORMS[kind]).value

@@ -1,0 +1,60 @@
+"""Methods of values in the version before: they do what they did, and say once what is called today."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from functools import cache
+from typing import Any
+
+__all__ = ["give_back"]
+
+_package: Any = sys.modules["stallkit"]  # which loads `dump` and `load` when they are used
+_KINDS = {
+    "stallkit.core.engine": "Detection",
+    "stallkit.core.verdict": "Verdict",
+    "stallkit.press.check": "CheckResult",
+    "stallkit.press.events": "Event",
+    "stallkit.probes.report": "TerminalReport",
+    "stallkit.runs.run": "RunResult",
+    "stallkit.sessions.model": "ExitRecord",
+}
+
+
+@cache
+def _say(old: str, new: str) -> None:
+    warnings.warn(f"{old} is called {new} now, and goes with the next version", DeprecationWarning, stacklevel=3)
+
+
+def _to_dict(self: object) -> Any:
+    """The old name of `stallkit.dump`."""
+    _say("to_dict()", "stallkit.dump(value)")
+    return _package.dump(self)
+
+
+def _to_json(self: object) -> str:
+    """The old name of ``json.dumps(stallkit.dump(value))``."""
+    _say("to_json()", "json.dumps(stallkit.dump(value))")
+    return json.dumps(_package.dump(self))
+
+
+def _from_dict(kind: type, plain: Any) -> Any:
+    """The old name of `stallkit.load`."""
+    _say("from_dict(plain)", "stallkit.load(kind, plain)")
+    return _package.load(kind, plain)
+
+
+def _from_json(kind: type, text: str | bytes) -> Any:
+    """The old name of ``stallkit.load(kind, json.loads(text))``."""
+    _say("from_json(text)", "stallkit.load(kind, json.loads(text))")
+    return _package.load(kind, json.loads(text))
+
+
+def give_back() -> None:
+    """Give the old names to the classes of the modules that are imported by now."""
+    for module, name in _KINDS.items():
+        kind: Any = getattr(sys.modules.get(module), name, None)
+        if kind is not None:
+            kind.to_dict, kind.to_json = _to_dict, _to_json
+            kind.from_dict, kind.from_json = classmethod(_from_dict), classmethod(_from_json)
