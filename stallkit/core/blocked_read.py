@@ -12,7 +12,7 @@ from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 
-__all__ = ["STILL_S", "proved"]
+__all__ = ["STILL_S", "missing_s", "proved"]
 
 # In which nothing of the program was on a CPU: longer than a program takes between two polls of something else.
 STILL_S = 2.0
@@ -23,7 +23,7 @@ def proved(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> Verdict:
     """The verdict, sure that it waits where that is proved, or with the time that is missing for it."""
     settled = verdict.certainty is Certainty.SURE and verdict.state is State.WAITING
     agent = verdict.agents or facts.foreground in verdict.detection.agents or verdict.ended not in (None, Ended.SHELL)
-    missing = None if settled or agent or verdict.state not in _OPEN else _missing_s(snapshot, facts)
+    missing = None if settled or agent or verdict.state not in _OPEN else missing_s(snapshot, facts)
     if missing is None:
         return verdict
     if missing > 0:
@@ -36,7 +36,7 @@ def proved(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> Verdict:
     return evolve(verdict, ended=None, by_read=True, inside=facts.unseen)
 
 
-def _missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
+def missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
     """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be.
 
     A shell that runs a script reads like any program (`sh -c 'read x'`); one that takes commands is at its prompt,

@@ -6,7 +6,7 @@ import re
 from typing import Sequence
 
 from stallkit.core.claims import claims
-from stallkit.core.engine import Match
+from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.menu import read_menu
 from stallkit.core.moved import only_a_clock, stays
@@ -17,7 +17,7 @@ from stallkit.core.signature import Certainty, Kind, State, Tier
 from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]
+__all__ = ["Kernel", "agrees", "arguments", "asks_secret", "asks_secret_of", "guessed_kind", "names_secret"]
 
 # A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
 _SECRET = re.compile(
@@ -230,11 +230,16 @@ def asks_secret(verdict: Verdict) -> bool:
 
     Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
     """
-    screen, match = verdict.detection.screen, verdict.match
+    return asks_secret_of(verdict.detection, verdict.kind)
+
+
+def asks_secret_of(detection: Detection, kind: Kind | None) -> bool:
+    """The same of a detection whose prompt is of that kind."""
+    screen, match = detection.screen, detection.match
     menu = match is not None and match.signature.tier is Tier.DIALOG
-    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
+    if kind in (Kind.REPL_PROMPT, Kind.EDITOR):
         return False
-    if menu and (verdict.kind is Kind.LOGIN or read_menu(screen) is not None):
+    if menu and (kind is Kind.LOGIN or read_menu(screen) is not None):
         return False  # a menu names keys and passwords, as in Use this API key?, and takes none
     text = [span.text for span in match.spans] if match else []
     if match is not None and names_person(match.line):

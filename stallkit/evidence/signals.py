@@ -1,0 +1,26 @@
+"""What programs claim of themselves: the best guarded of their signals."""
+
+from __future__ import annotations
+
+from stallkit.core.claims import claims as printed
+from stallkit.core.ranking import decisive
+from stallkit.core.signal import Guard, Signal
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
+from stallkit.evidence.look import Look
+
+__all__ = ["heard", "signal_claim"]
+
+_WEIGHTS = {Guard.PROCESS: Weight.OWN_WORD, Guard.NAMED: Weight.SIGN, Guard.NONE: Weight.GUESS}
+
+
+def heard(look: Look) -> tuple[Signal, ...]:
+    """All that the programs say of themselves, outside of their output and in it."""
+    return (*look.snapshot.signals, *printed(look.snapshot))
+
+
+def signal_claim(look: Look) -> Claim | None:
+    """What the signal says that decides."""
+    says = decisive(heard(look))
+    if says is None or says.state is None:
+        return None
+    return Claim(Source.SIGNAL, Sign.SAYS, says.state, says.kind, _WEIGHTS[says.guard], why=(says.told,))
