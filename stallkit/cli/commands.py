@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
 from stallkit.cli.exits import Exit
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped

@@ -10,15 +10,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stallkit.testing.clock import FakeClock
-from stallkit.testing.example import Example, examples
-from stallkit.testing.pack_checks import check_pack, check_signature
-from stallkit.testing.signal_checks import check_signal
-from stallkit.testing.transport_checks import Session, Stage, check_transport
-from stallkit.transports.memory import MemoryTransport
-
 if TYPE_CHECKING:
+    from stallkit.testing.clock import FakeClock
+    from stallkit.testing.example import Example, examples
+    from stallkit.testing.pack_checks import check_pack, check_signature
+    from stallkit.testing.signal_checks import check_signal
     from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
+    from stallkit.testing.transport_checks import Session, Stage, check_transport
+    from stallkit.transports.memory import MemoryTransport
 
 _HOMES = {
     "stallkit.testing.clock": ("FakeClock",),

@@ -7,9 +7,7 @@ import re
 
 from stallkit.core.text import strip
 
-__all__ = ["REWRITTEN", "difference", "golden"]
-
-REWRITTEN = "rewritten_screen"  # the property of a test item that says which screen --update-screens rewrote
+__all__ = ["difference", "golden"]
 
 _FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 

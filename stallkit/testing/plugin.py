@@ -1,7 +1,7 @@
 """The pytest plug-in: every example of a pack is a test item, wherever pytest finds the pack's ``signatures.toml``.
 
-It is loaded in every run of pytest where stallkit is installed, so it imports next to nothing, and reads only a
-``signatures.toml``, or a screen named on the command line.  ``-p no:stallkit`` turns it off.
+It is loaded in every run of pytest where stallkit is installed, so it imports only what pytest has loaded already, and
+reads only a ``signatures.toml``, or a screen named on the command line.  ``-p no:stallkit`` turns it off.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from stallkit.testing.golden import REWRITTEN
-
 _PACK = "signatures.toml"
 _FORMAT = re.compile(rb"^format\s*=\s*[0-9]", re.MULTILINE)  # a number: others have files of this name as well
+_REWRITTEN = "rewritten_screen"  # a property of an item of `items`: what it wrote
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +37,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if not pack.is_file() or not _FORMAT.search(pack.read_bytes()):
         return None
-    from stallkit.testing.items import PackFile  # extra: testing; most runs of pytest find no pack
+    from stallkit.testing.items import PackFile  # extra: testing; most runs find no pack
 
     made = PackFile.from_parent(parent, path=file_path)
     made.pack_path, made.only = pack, only
@@ -53,7 +52,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports
         if getattr(report, "when", "") == "call"
         for name, value in getattr(report, "user_properties", ())
-        if name == REWRITTEN
+        if name == _REWRITTEN
     ]
     if rewritten:
         terminalreporter.section("screens rewritten")
