@@ -4,7 +4,6 @@ from .core.composer import Composer as Composer
 from .core.dialog import Dialog as Dialog
 from .core.engine import Detection as Detection
 from .core.engine import Match as Match
-from .core.judge import judge as judge
 from .core.keys import Keys as Keys
 from .core.screen import Screen as Screen
 from .core.signature import Certainty as Certainty
@@ -25,6 +24,7 @@ from .errors import PackError as PackError
 from .errors import SessionGone as SessionGone
 from .errors import StallkitError as StallkitError
 from .errors import TransportError as TransportError
+from .judge.judge import judge as judge
 from .packs.hookspecs import hookimpl as hookimpl
 from .packs.load import load_pack as load_pack
 from .packs.registry import Engine as Engine

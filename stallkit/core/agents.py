@@ -23,11 +23,11 @@ from stallkit.core.facts import (
     plain,
 )
 from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, Pack, State, Tier
+from stallkit.core.signature import Pack
 from stallkit.core.values import evolve
-from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
+from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
-__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_of", "proven", "runs_another", "what_is_left"]
+__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_of", "proven", "runs_another"]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -152,29 +152,6 @@ def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
         return now
     process = evolve(now.process or ProcessFacts(), foreground=name)
     return evolve(now, process=process, kernel=evolve(kernel, foreground=name))
-
-
-def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verdict:
-    """The verdict, corrected where an agent ended and what started it lives on; with the agents that are there.
-
-    `seen` is a look at which an agent was there, or None.
-    """
-    known = verdict.detection.agents
-    before = seen.kernel if seen is not None and seen.identity == now.identity else None
-    verdict = evolve(verdict, agents=agents(known, now.kernel, before))
-    match = verdict.match
-    if verdict.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):  # a limit ended it
-        verdict = evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
-        if match is not None:  # else a shell reads, below what nothing explains: who started it may be known
-            return verdict
-    if verdict.state is State.GONE:
-        return verdict
-    found = left_of(verdict.detection, now, seen)
-    if found is None:
-        return verdict
-    why, sure, ended = found
-    certainty = Certainty.SURE if sure else Certainty.MAYBE
-    return evolve(verdict.but(why, state=State.ENDED, certainty=certainty, kind=None), ended=ended)
 
 
 def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple[str, bool, Ended] | None:

@@ -17,7 +17,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["SORTS", "STATES", "by_form"]
+__all__ = ["SORTS", "STATES", "form_of"]
 
 STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
 # What sort of answer a prompt calls for, and the kind that stands for it.
@@ -37,17 +37,6 @@ _known: dict[tuple[object, ...], dict[str, float]] = {}  # most looks are as the
 _MOST = 512  # of them
 
 
-def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None) -> Verdict:
-    """The verdict, corrected where the form of the screen says something else; `classifier` is the shipped one."""
-    found = form_of(verdict, snapshot, facts, classifier)
-    if found is None:
-        return verdict
-    state, kind, why, doubts = found
-    if doubts:
-        return verdict.but(why, certainty=Certainty.MAYBE)
-    return verdict.but(why, state=state, certainty=Certainty.MAYBE, kind=kind)
-
-
 def form_of(
     verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None
 ) -> tuple[State, Kind | None, str, bool] | None:
@@ -62,7 +51,12 @@ def form_of(
     if not other or not _may_become(state, verdict, snapshot, facts):
         doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
         if doubtful and talks(snapshot.screen):
-            return verdict.state, None, f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only", True
+            return (
+                verdict.state,
+                None,
+                f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only",
+                True,
+            )
         return None
     kind = _kind(verdict, snapshot, facts, classifier) if state is State.WAITING else None
     return state, kind, f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are", False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
+from typing import Iterator
 
-from attrs import frozen
+from attrs import evolve, fields, frozen
 
 from stallkit.core.signature import Kind, State
 
@@ -36,38 +37,41 @@ class Weight(IntEnum):
 
 
 class Sign(StrEnum):
-    """What a source has seen; the rules of `judge.table` name them."""
+    """What a source has seen, in words that follow "claims that"."""
 
-    PROMPT = "a prompt on one line"
-    DIALOG = "a whole dialog"
-    SHELL_LIKE = "what looks like a shell's prompt, of a program that is none"
-    OTHER = "a signature of another state"
-    DRAWN = "a screen drawn by a program"
-    EMPTY = "an empty screen"
-    UNDECIDED = "a signature that could not be decided"
+    PROMPT = "a prompt stands on one line"
+    DIALOG = "a whole dialog stands there"
+    MENU = "a menu stands there, as a person opens one"
+    SHELL_LIKE = "what looks like a shell's prompt stands there, of a program that is none"
+    OTHER = "a signature of rest, work, a limit or an end matches"
+    DRAWN = "a program draws the whole screen"
+    EMPTY = "the screen is empty"
+    UNDECIDED = "a signature could not be decided"
     CHANGES = "the screen changes"
-    ASKS_NOTHING = "a program that asks nothing"
-    PAGER = "a pager"
-    RUNS = "a program"
-    STOPPED = "a stopped job"
-    SECRET = "a read with echo off"
-    READS = "something reads"
+    ASKS_NOTHING = "a program is in front that asks nothing"
+    PAGER = "a pager is in front"
+    RUNS = "a program is in front"
+    STOPPED = "the job is stopped"
+    SECRET = "something reads with echo off"
+    READS = "something reads, and the screen rests"
+    READS_ONCE = "something reads, and whether the screen rests is unknown"
     READS_MOVING = "something reads, and the screen changes"
     LINE_EDITOR = "a shell's line editor reads"
-    COMPUTES = "something reads, and something computes"
+    COMPUTES = "something reads, and something else of it computes"
     NOBODY_READS = "nothing reads"
-    NOBODY_READS_RAW = "nothing of it reads single keys"
+    NOBODY_READS_KEYS = "nothing of it reads single keys"
     NOBODY_SEEN = "nothing that is seen reads, and what is typed is hidden"
     HIDDEN = "what is typed is hidden"
-    BLOCKS = "a read that blocks"
-    OUTLIVED = "what started an agent outlived it"
-    PICTURE = "the screen of an agent that is not there"
+    BLOCKS = "a read blocks, and nothing else can go on"
+    OUTLIVED = "an agent ended, and what started it lives on"
+    PICTURE = "the screen of an agent stands there, and none of its programs"
     RUNNING = "the shell runs a command"
     AWAITS = "the shell awaits a command"
-    BAR = "a progress bar"
+    BAR = "a progress bar runs"
     SAYS = "the program says so"
-    LOOKS = "its form"
-    DOUBTS = "its form is rarely this"
+    RESTS = "the program says that it rests, and knows no menus"
+    LOOKS = "screens of this form are of another state"
+    DOUBTS = "screens of this form are rarely so"
 
 
 @frozen
@@ -102,7 +106,15 @@ class Claims:
     progress: Claim | None = None
     signal: Claim | None = None
     form: Claim | None = None
-    rests: bool = False  # nothing moves
-    shell_is_back: bool = False  # a shell's line editor reads where an agent was
-    signal_opens: bool = False  # the signal is of a program that names no menu which a person opened
-    screen_menu: bool = False  # the dialog is one that a person opens
+
+    def by(self, source: Source) -> Claim | None:
+        """The claim of a source."""
+        claim: Claim | None = getattr(self, source)
+        return claim
+
+    def __iter__(self) -> Iterator[Claim]:
+        return (claim for one in fields(Claims) if (claim := getattr(self, one.name)) is not None)
+
+    def without(self, source: Source) -> Claims:
+        """The claims of all other sources."""
+        return evolve(self, **{str(source): None})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stallkit.core.evidence import asks_secret_of, guessed_kind
+from stallkit.core.evidence import asks_secret, guessed_kind
 from stallkit.core.signature import Kind, State
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
@@ -36,7 +36,7 @@ def kernel_claim(look: Look) -> Claim | None:
         return claim(Sign.HIDDEN, State.WAITING, "what is typed is hidden", kind=Kind.SECRET)
     if not facts.listening:
         if facts.canonical is False:
-            return claim(Sign.NOBODY_READS_RAW, State.WORKING, _NOBODY, f"{_NOBODY}; another process may")
+            return claim(Sign.NOBODY_READS_KEYS, State.WORKING, _NOBODY, f"{_NOBODY}; another process may")
         if facts.hides and facts.relayed:
             why = f"{_NOBODY}, as far as it is seen; but what is typed is hidden"
             return claim(Sign.NOBODY_SEEN, State.WAITING, _NOBODY, why, kind=Kind.SECRET)
@@ -49,8 +49,8 @@ def kernel_claim(look: Look) -> Claim | None:
     if facts.rests and facts.computes:
         return claim(Sign.COMPUTES, State.WORKING, facts.how, f"{facts.how}, but something of it computes")
     kind = guessed_kind(screen, facts.canonical)
-    secret = facts.takes_keys and look.detection.match is None and asks_secret_of(look.detection, kind)
-    asks = (facts.how, "no signature says what is asked")
+    secret = facts.takes_keys and look.detection.match is None and asks_secret(look.detection, kind)
+    sign, asks = Sign.READS if facts.rests else Sign.READS_ONCE, (facts.how, "no signature says what is asked")
     if secret:
-        return claim(Sign.READS, State.WAITING, *asks, HIDDEN_KEYS, kind=Kind.SECRET)
-    return claim(Sign.READS, State.WAITING, *asks, kind=kind)
+        return claim(sign, State.WAITING, *asks, HIDDEN_KEYS, kind=Kind.SECRET)
+    return claim(sign, State.WAITING, *asks, kind=kind)

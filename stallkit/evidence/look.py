@@ -9,6 +9,7 @@ from attrs import frozen
 from stallkit.core.agents import agents, led
 from stallkit.core.engine import Detection
 from stallkit.core.evidence import Kernel
+from stallkit.core.facts import KernelFacts
 from stallkit.core.verdict import Snapshot
 
 __all__ = ["Look"]
@@ -33,3 +34,9 @@ class Look:
             agent_seen = history[-1]
         snapshot = led(snapshot, agents(detection.agents, snapshot.kernel))
         return cls(detection, snapshot, history, agent_seen, Kernel.of(snapshot, history, detection.match))
+
+    @property
+    def agents_before(self) -> KernelFacts | None:
+        """The kernel's facts of the latest look that showed an agent, if that was the same session."""
+        seen = self.agent_seen
+        return seen.kernel if seen is not None and seen.identity == self.snapshot.identity else None

@@ -12,11 +12,14 @@ __all__ = ["progress_claim", "shell_claim"]
 
 
 def shell_claim(look: Look) -> Claim | None:
-    """That the shell runs a command, or awaits one: where it is in the foreground, since any program can print that."""
+    """That the shell runs a command, or awaits one: where it is in the foreground, since any program can print that.
+
+    Where an agent was and a shell is at its line editor, the agent said the former and is gone.
+    """
     marks, foreground = look.snapshot.marks, look.snapshot.foreground
     if marks is None:
         return None
-    if marks.shell == "running":
+    if marks.shell == "running" and not (look.facts.edits_commands and look.agent_seen is not None):
         return Claim(Source.SHELL, Sign.RUNNING, State.WORKING, why=("but the shell runs a command (OSC 133)",))
     if marks.shell == "typing" and foreground in SHELLS:
         why = f"{foreground} awaits a command (OSC 133)"

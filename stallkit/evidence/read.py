@@ -25,8 +25,7 @@ def read_claim(look: Look) -> Claim | None:
 def proof_in_s(look: Look) -> float | None:
     """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be."""
     known = look.detection.agents
-    before = look.agent_seen.kernel if look.agent_seen and look.agent_seen.identity == look.snapshot.identity else None
-    if agents(known, look.snapshot.kernel, before) or look.facts.foreground in known:
+    if agents(known, look.snapshot.kernel, look.agents_before) or look.facts.foreground in known:
         return None
     match = look.detection.match
     if look.agent_seen is not None and match is not None and match.signature.tier is Tier.ENDED:

@@ -6,7 +6,7 @@ import re
 
 from stallkit.core.agents import runs_another
 from stallkit.core.engine import Match
-from stallkit.core.evidence import agrees, asks_secret_of, names_secret, speaks_of_secret
+from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
 from stallkit.core.features import talks
 from stallkit.core.moved import stays
@@ -22,6 +22,7 @@ __all__ = ["screen_claim"]
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
 _WRITTEN = re.compile(r"^[^\n]*\w", re.MULTILINE)
+_REPORTED = (Kind.PERMISSION, Kind.QUESTION, Kind.LOGIN, Kind.SECRET)  # what a status report names as a wait
 DRAWN = 3  # rows with words: fewer are a progress bar, a clock, or what a program printed before it draws
 
 
@@ -47,14 +48,17 @@ def _matched(look: Look, match: Match) -> Claim:
     if kind is Kind.TEXT and names_secret("\n".join(span.text for span in match.spans)):
         kind = Kind.SECRET  # a wrong guess must not turn a secret into text
     waits, hidden = state is State.WAITING, tuple[str, ...]()
-    if waits and look.facts.takes_keys and asks_secret_of(look.detection, kind):
+    if waits and look.facts.takes_keys and asks_secret(look.detection, kind):
         kind, hidden = Kind.SECRET, (HIDDEN_KEYS,)
     dialog = signature.tier < Tier.PROMPT_LINE
     own = waits and signature.tier is Tier.DIALOG and foreground in match.pack.foreground - INTERPRETERS
     weight = Weight.GUESS if doubts else Weight.OWN_WORD if own and not look.facts.relayed else Weight.SIGN
-    asks = Sign.SHELL_LIKE if like_shell else Sign.DIALOG if dialog else Sign.PROMPT
+    menu = signature.tier is Tier.DIALOG and signature.dismissal is None and signature.kind not in _REPORTED
+    asks = Sign.SHELL_LIKE if like_shell else Sign.MENU if menu else Sign.DIALOG if dialog else Sign.PROMPT
     agreed = () if doubts or signature.tier is not Tier.PROMPT_LINE else ("two looks agree",)
-    return Claim(Source.SCREEN, asks if waits else Sign.OTHER, state, kind, weight, waits, (seen, *agreed, *doubts), hidden)
+    return Claim(
+        Source.SCREEN, asks if waits else Sign.OTHER, state, kind, weight, waits, (seen, *agreed, *doubts), hidden
+    )
 
 
 def _unmatched(look: Look) -> Claim | None:

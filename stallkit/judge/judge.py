@@ -1,4 +1,4 @@
-"""What a session is doing: its sources claim, and the table decides."""
+"""What a session is doing: its sources claim (`evidence`), and the table decides (`table`).  Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.agents import agents
+from stallkit.core.agents import agents, asked
 from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
-from stallkit.core.engine import Detection
-from stallkit.core.ranking import decisive
+from stallkit.core.engine import Detection, Engine
 from stallkit.core.retrying import retrying
 from stallkit.core.signature import Certainty, State, Tier
 from stallkit.core.verdict import Ended, Snapshot, Verdict
@@ -24,11 +23,11 @@ from stallkit.evidence.marks import progress_claim, shell_claim
 from stallkit.evidence.motion import motion_claim
 from stallkit.evidence.read import proof_in_s, read_claim
 from stallkit.evidence.screen import screen_claim
-from stallkit.evidence.signals import heard, signal_claim
+from stallkit.evidence.signals import decisive, heard, signal_claim
 from stallkit.judge.reasons import reasons
-from stallkit.judge.table import Outcome, Row, decide
+from stallkit.judge.table import Outcome, decide
 
-__all__ = ["claims_of", "judge"]
+__all__ = ["claims_of", "judge", "judged"]
 
 
 def judge(
@@ -38,19 +37,42 @@ def judge(
     agent_seen: Snapshot | None = None,
     classifier: Classifier | None = None,
 ) -> Verdict:
-    """The verdict on one look; `history` is the looks before it, oldest first."""
+    """The verdict on one look; `history` is the looks before it, oldest first.
+
+    `agent_seen` is the latest look at this session whose verdict was that an agent is there (`Verdict.shows_agent`),
+    however long ago: by it an agent that ended is known from one that never was.  `classifier` tells by its form what
+    no signature of its own program knows: the shipped one, or another; `SILENT` tells nothing.
+
+    A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
+    once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
+
+    >>> from stallkit import Engine, Screen, Snapshot
+    >>> screen = Screen.from_text("Proceed? [y/N] ")
+    >>> str(judge(Engine.default().detect(screen), Snapshot(screen=screen)).certainty)
+    'maybe'
+    """
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
     look = Look.of(detection, snapshot, history, agent_seen)
     claims = claims_of(look, classifier)
-    outcome, row = decide(claims)
-    return _verdict(look, claims, outcome, row)
+    outcome, _ = decide(claims)
+    return _verdict(look, claims, outcome)
+
+
+def judged(
+    engine: Engine, now: Snapshot, before: Snapshot | None = None, agent_seen: Snapshot | None = None
+) -> Verdict:
+    """Detect and judge: the verdict on one look, given the one before it; `agent_seen` as for `judge`."""
+    return judge(asked(engine, now), now, () if before is None else (before,), agent_seen)
 
 
 def claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
-    """What each source claims."""
-    seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look), rests=look.facts.rests is True)
+    """What each source claims.
+
+    The classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
+    """
+    seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
     shown, _ = decide(seen)
     so_far = Verdict(shown.state, shown.certainty, shown.kind, look.detection, ())
     return evolve(
@@ -61,38 +83,23 @@ def claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
         progress=progress_claim(look),
         signal=signal_claim(look),
         form=form_claim(look, so_far, classifier),
-        shell_is_back=look.facts.edits_commands and look.agent_seen is not None,
-        **menus(look),
     )
 
 
-def menus(look: Look):
-    from stallkit.core.ranking import _OF_TURNS, _REPORTED
-    from stallkit.core.signal import Guard
-    says = decisive(heard(look))
-    m = look.detection.match
-    return dict(
-        signal_opens=says is not None and says.state is State.IDLE and (says.guard is Guard.NAMED or says.source in _OF_TURNS),
-        screen_menu=m is not None and m.signature.tier is Tier.DIALOG and m.signature.dismissal is None and m.signature.kind not in _REPORTED,
-    )
-
-
-def _verdict(look: Look, claims: Claims, outcome: Outcome, row: Row) -> Verdict:
-    verdict = Verdict(outcome.state, outcome.certainty, outcome.kind, look.detection, reasons(claims, outcome, look.facts.unknown))
-    known = look.detection.agents
-    seen = look.agent_seen
-    before = seen.kernel if seen is not None and seen.identity == look.snapshot.identity else None
-    sure = outcome.certainty is Certainty.SURE
-    if row.name in ("stopped job", "secret"):
+def _verdict(look: Look, claims: Claims, outcome: Outcome) -> Verdict:
+    """The outcome with all that goes with it."""
+    why = reasons(claims, outcome, look.facts.unknown)
+    verdict = Verdict(outcome.state, outcome.certainty, outcome.kind, look.detection, why)
+    if claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET):
         return verdict
     verdict = evolve(
         verdict,
         signals=heard(look),
-        agents=agents(known, look.snapshot.kernel, before),
-        by_signal=sure and outcome.by is Source.SIGNAL,
+        agents=agents(look.detection.agents, look.snapshot.kernel, look.agents_before),
+        by_signal=outcome.by is Source.SIGNAL and outcome.certainty is Certainty.SURE,
         by_read=outcome.by is Source.READ,
         inside=look.facts.unseen if outcome.by is Source.READ else None,
-        ended=_ended(look, claims, outcome),
+        ended=_ended(look, outcome),
         proof_in_s=_proof_in_s(look, outcome),
     )
     if outcome.state in (State.WORKING, State.QUOTA):
@@ -100,26 +107,28 @@ def _verdict(look: Look, claims: Claims, outcome: Outcome, row: Row) -> Verdict:
     return evolve(verdict, ended_turn=_turn(verdict)) if outcome.state is State.IDLE else verdict
 
 
-def _ended(look: Look, claims: Claims, outcome: Outcome) -> Ended | None:
-    match = look.detection.match
-    if claims.left is not None and outcome.by is Source.LEFT:
+def _ended(look: Look, outcome: Outcome) -> Ended | None:
+    """What is left in a session that is ended, or that a limit ended."""
+    if outcome.by is Source.LEFT:
         return left_as(look)
     if outcome.by in (Source.READ, Source.SIGNAL):
         return None
+    match = look.detection.match
     if outcome.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):
         return Ended.AGENT if look.agent_seen is not None else Ended.SHELL
     return None
 
 
 def _proof_in_s(look: Look, outcome: Outcome) -> float | None:
-    if outcome.by in (Source.READ, Source.LEFT) or (outcome.certainty is Certainty.SURE and outcome.state is State.WAITING):
-        return None
-    if outcome.state not in (State.WAITING, State.WORKING, State.UNKNOWN, State.ENDED):
-        return None
-    return proof_in_s(look) or None
+    """How long a read has still to block until it proves that it waits, where that is not sure yet."""
+    surely = outcome.state is State.WAITING and outcome.certainty is Certainty.SURE
+    at_rest = outcome.state in (State.IDLE, State.QUOTA)
+    settled = surely or at_rest or outcome.by in (Source.READ, Source.LEFT)
+    return None if settled else proof_in_s(look) or None
 
 
 def _turn(verdict: Verdict) -> EndedTurn:
+    """How its turn ended: as it says itself, or else by its last message."""
     says = decisive(verdict.signals)
     if says is not None and says.error is None and says.fields.get("message"):
         return of_message(says.fields["message"])

@@ -11,9 +11,9 @@ from stallkit.judge.table import Outcome, contradicted, refuted
 __all__ = ["reasons"]
 
 MAYBE = Certainty.MAYBE
-_MATCHED = (Sign.PROMPT, Sign.DIALOG, Sign.SHELL_LIKE, Sign.OTHER)
-_READS = (Sign.READS, Sign.COMPUTES, Sign.LINE_EDITOR)
-_NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_RAW, Sign.NOBODY_SEEN)
+_MATCHED = (Sign.PROMPT, Sign.DIALOG, Sign.MENU, Sign.SHELL_LIKE, Sign.OTHER)
+_READS = (Sign.READS, Sign.READS_ONCE, Sign.COMPUTES, Sign.LINE_EDITOR)
+_NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
 
 
 def reasons(of: Claims, outcome: Outcome, unknown: str | None) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _unmatched(of: Claims) -> Iterator[str]:
     screen, kernel, front = of.screen, of.kernel, of.foreground
     sign, pager = kernel.sign if kernel else None, front is not None and front.sign is Sign.PAGER
     drawn = screen is not None and (screen.sign is Sign.UNDECIDED or front is None)
-    if kernel is not None and of.rests and sign in (Sign.READS, Sign.LINE_EDITOR) and not drawn and not pager:
+    if kernel is not None and sign in (Sign.READS, Sign.LINE_EDITOR) and not drawn and not pager:
         yield from kernel.why
         return
     if screen is None or screen.sign not in (Sign.UNDECIDED, Sign.EMPTY) or of.motion or front:
@@ -82,7 +82,11 @@ def _unmatched(of: Claims) -> Iterator[str]:
     if kernel is not None and sign in _NOBODY:
         yield f"quoted or answered: {kernel.why[0]}" if pager and sign is Sign.NOBODY_READS else kernel.why[0]
     elif kernel is not None and sign in _READS:
-        yield kernel.why[-1 if sign is Sign.COMPUTES else 0] if of.rests or pager else f"but {kernel.why[0]}"
+        yield (
+            kernel.why[-1 if sign is Sign.COMPUTES else 0]
+            if sign is not Sign.READS_ONCE or pager
+            else f"but {kernel.why[0]}"
+        )
 
 
 def _besides(of: Claims, outcome: Outcome) -> Iterator[str]:
@@ -104,5 +108,10 @@ def _said(of: Claims, outcome: Outcome) -> Iterator[str]:
     for claim in (of.shell, of.progress):
         if claim is not None and (claim.source is outcome.by):
             yield from claim.why
-    if of.shell is not None and of.shell.sign is Sign.RUNNING and outcome.state is State.ENDED and outcome.certainty is MAYBE:
+    if (
+        of.shell is not None
+        and of.shell.sign is Sign.RUNNING
+        and outcome.state is State.ENDED
+        and outcome.certainty is MAYBE
+    ):
         yield from of.shell.why

@@ -12,7 +12,6 @@ from stallkit.core.engine import Detection, Engine, Match
 from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.inside import asks_inside, may_ask_inside
-from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
@@ -20,6 +19,7 @@ from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
+from stallkit.judge.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.transports.base import Amid, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
