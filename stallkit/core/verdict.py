@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Mapping
 
+from stallkit.core.claim import Claims
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.values import evolve, frozen
+from stallkit.core.values import evolve, field, frozen
 
 if TYPE_CHECKING:  # a look needs no engine
     from types import EllipsisType
@@ -114,6 +115,8 @@ class Verdict:
     proof_in_s: float | None = None  # after that long a blocked read makes it sure, if nothing moves until then
     hung: Hung | None = None  # it says that it works, and nothing happens
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
+    claims: Claims | None = field(default=None, eq=False, repr=False)  # what each source claimed ...
+    rule: str = field(default="", eq=False, repr=False)  # ... and the row of the table that decided
 
     __repr__ = short_repr("state", "certainty", "kind", "match")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stallkit.core.by_form import form_of
+from stallkit.core.claim import Claim, Sign, Source
 from stallkit.core.classifier import Classifier
 from stallkit.core.verdict import Verdict
-from stallkit.evidence.claim import Claim, Sign, Source
 from stallkit.evidence.look import Look
 
 __all__ = ["form_claim"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stallkit.core.agents import left_of
+from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.signature import State, Tier
 from stallkit.core.verdict import Ended
-from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
 __all__ = ["left_claim", "left_as"]

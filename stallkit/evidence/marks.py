@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.facts import SHELLS
 from stallkit.core.marks import Marks
 from stallkit.core.signature import State
-from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
 __all__ = ["progress_claim", "shell_claim"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stallkit.core.claim import Claim, Sign, Source
 from stallkit.core.evidence import agrees
 from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.signature import State, Tier
-from stallkit.evidence.claim import Claim, Sign, Source
 from stallkit.evidence.look import Look
 
 __all__ = ["motion_claim"]

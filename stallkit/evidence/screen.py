@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stallkit.core.agents import runs_another
+from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.engine import Match
 from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
@@ -13,7 +14,6 @@ from stallkit.core.moved import stays
 from stallkit.core.said import names_person, talks_here
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
-from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.claims import claims as printed
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import State
-from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
 __all__ = ["decisive", "heard", "signal_claim"]

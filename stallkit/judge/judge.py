@@ -7,13 +7,13 @@ from typing import Sequence
 from attrs import evolve
 
 from stallkit.core.agents import agents, asked
+from stallkit.core.claim import Claims, Sign, Source
 from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.retrying import retrying
 from stallkit.core.signature import Certainty, State, Tier
 from stallkit.core.verdict import Ended, Snapshot, Verdict
-from stallkit.evidence.claim import Claims, Sign, Source
 from stallkit.evidence.foreground import foreground_claim
 from stallkit.evidence.form import form_claim
 from stallkit.evidence.kernel import kernel_claim
@@ -56,8 +56,8 @@ def judge(
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
     look = Look.of(detection, snapshot, history, agent_seen)
     claims = claims_of(look, classifier)
-    outcome, _ = decide(claims)
-    return _verdict(look, claims, outcome)
+    outcome, row = decide(claims)
+    return evolve(_verdict(look, claims, outcome), claims=claims, rule=row.name)
 
 
 def judged(

@@ -9,11 +9,11 @@ from typing import Callable, Iterator
 
 from attrs import evolve, frozen
 
+from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.evidence.claim import Claim, Claims, Sign, Source, Weight
 from stallkit.judge.condition import When, claims, state, weighs
 
-__all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "printed", "refuted"]
+__all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "otherwise", "printed", "refuted"]
 
 SURE, MAYBE = Certainty.SURE, Certainty.MAYBE
 
@@ -53,6 +53,15 @@ def decide(of: Claims) -> tuple[Outcome, Row]:
     return row.gives.of(of), row
 
 
+def otherwise(of: Claims) -> Iterator[tuple[Source, Outcome, Row]]:
+    """What would come out without the claim of one source, where that is another row: whose claim is wrong?"""
+    _, decided = decide(of)
+    for claim in of:
+        outcome, row = decide(of.without(claim.source))
+        if row is not decided:
+            yield claim.source, outcome, row
+
+
 def printed() -> Iterator[str]:
     """The rows as a table of Markdown."""
     yield from ("| row | if | then | because |", "| --- | --- | --- | --- |")
@@ -63,31 +72,46 @@ def printed() -> Iterator[str]:
 # What conditions are made of.
 
 _screen, _kernel, _signal, _form = Source.SCREEN, Source.KERNEL, Source.SIGNAL, Source.FORM
-_dialog = claims(_screen, Sign.DIALOG, Sign.MENU)
-_prompt = claims(_screen, Sign.PROMPT)
-_shell_like = claims(_screen, Sign.SHELL_LIKE)
-_asks = (_dialog | _prompt | _shell_like).called("a prompt or a dialog stands there")
-_other = claims(_screen, Sign.OTHER).called("a signature of rest, work, a limit or an end matches")
-_matched = (_asks | _other).called("a signature matches")
-_ends = state(_screen, State.ENDED) & _other
-_at_line_editor = claims(_kernel, Sign.LINE_EDITOR)
-_reads = claims(_kernel, Sign.READS, Sign.READS_ONCE, Sign.LINE_EDITOR, Sign.COMPUTES)
-_at_rest = claims(_kernel, Sign.READS, Sign.LINE_EDITOR, Sign.COMPUTES)
-_moving = claims(_kernel, Sign.READS_MOVING)
-_nobody = claims(_kernel, Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
-_hidden = claims(_kernel, Sign.NOBODY_SEEN, Sign.HIDDEN)
+_dialog = claims(_screen, Sign.DIALOG, Sign.MENU).called("a whole dialog stands there")
+_prompt = claims(_screen, Sign.PROMPT).called("a prompt on one line stands there")
+_shell_like = claims(_screen, Sign.SHELL_LIKE).called("a shell's prompt stands there, of no shell", "no such prompt")
+_asks = (_dialog | _prompt | _shell_like).called("a prompt or dialog stands there")
+_other = claims(_screen, Sign.OTHER).called("another signature matches")
+_matched = (_asks | _other).called("a signature matches", "no signature matches")
+_undecided = claims(_screen, Sign.UNDECIDED).called("a signature is undecided", "none is undecided")
+_ends = (state(_screen, State.ENDED) & _other).called("a shell's prompt stands there")
+_rests = (state(_screen, State.IDLE, State.QUOTA, State.ENDED) & _other).called("rest, a limit or an end stands there")
+_works = (state(_screen, State.WORKING) & _other).called("work stands there")
+_stays = (state(_screen, State.IDLE, State.QUOTA) & _other).called(
+    "rest or a limit", "no rest and no limit stands there"
+)
 _facts = weighs(_kernel, Weight.SIGN).called("who is in front and whether it rests is known")
-_surely_read = (_reads & _facts).called("something is known to read, at rest")
-_known = (_surely_read | (_moving & _facts)).called("something is known to read")
+_line_editor = claims(_kernel, Sign.LINE_EDITOR).called(
+    "a shell's line editor reads", "no line editor of a shell reads"
+)
+_reads = claims(_kernel, Sign.READS, Sign.READS_ONCE, Sign.LINE_EDITOR, Sign.COMPUTES).called(
+    "it reads", "nothing reads"
+)
+_at_rest = claims(_kernel, Sign.READS, Sign.LINE_EDITOR, Sign.COMPUTES).called("something reads at rest")
+_moving = claims(_kernel, Sign.READS_MOVING).called("something reads while the screen changes")
+_nobody = claims(_kernel, Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
+_unread = (_nobody & _facts).called("nothing is known to read", "something may read")
+_hidden = claims(_kernel, Sign.NOBODY_SEEN, Sign.HIDDEN)
+_unseen = (claims(_kernel, Sign.NOBODY_READS_KEYS) | _hidden).called(
+    "none is seen to read", "the kernel is not against it"
+)
+_read = (_reads & _facts).called("it is known to be read, at rest")
+_known = (_read | (_moving & _facts)).called("it is known to be read")
 _asks_nothing = claims(Source.FOREGROUND, Sign.ASKS_NOTHING)
-_pager = claims(Source.FOREGROUND, Sign.PAGER)
-_by_sign = weighs(_screen, Weight.SIGN).called("without a doubt")
-_silent = (~claims(_signal)).called("the program says nothing")
-_own_name = weighs(_signal, Weight.SIGN).called("the program says something in its own name")
-_own_word = weighs(_signal, Weight.OWN_WORD).called("the program, bound to its process, says something")
-_says_waiting = state(_signal, State.WAITING)
-_says_else = (claims(_signal) & ~state(_signal, State.IDLE)).called("the program says that it is not at rest")
-_by_form = claims(_form, Sign.LOOKS)
+_pager = claims(Source.FOREGROUND, Sign.PAGER).called("a pager is in front", "no pager is in front")
+_undoubted = weighs(_screen, Weight.SIGN).called("no doubt about it")
+_silent = (~claims(_signal)).called("the program says nothing", "somebody says something")
+_own_name = weighs(_signal, Weight.SIGN).called("the program names its state", "the program names no state")
+_own_word = weighs(_signal, Weight.OWN_WORD).called("it says so bound to its process", "not bound to its process")
+_says_waiting = state(_signal, State.WAITING).called("somebody says that it waits", "nobody says that it waits")
+_says_else = (claims(_signal) & ~state(_signal, State.IDLE)).called("somebody says that it does not rest")
+_by_form = claims(_form, Sign.LOOKS).called("the form says another state", "the form says no other state")
+_running = claims(Source.SHELL, Sign.RUNNING).called("the shell runs a command")
 _same = When(
     "the program says the state that its screen shows",
     lambda of: of.signal is not None and of.screen is not None and of.signal.state is of.screen.state,
@@ -95,12 +119,22 @@ _same = When(
 _goes_on = _prompt & claims(Source.MOTION) & _moving
 refuted = (
     (_asks_nothing & (_asks | _ends)) | (~_asks_nothing & (_goes_on | (_asks & claims(_kernel, Sign.NOBODY_READS))))
-).called("the prompt is quoted or answered")
+).called("the prompt is quoted or answered", "nothing says that it is quoted")
 _no_contradiction = (state(_screen, State.QUOTA, State.ENDED) & state(_signal, State.IDLE)) | (
     claims(_screen, Sign.MENU) & claims(_signal, Sign.RESTS)
 )
-contradicted = (_own_name & claims(_screen) & ~_same & ~_no_contradiction).called("the program says something else")
-_end = ((_ends & ~refuted) | (~_matched & _at_line_editor & ~_pager)).called("a shell is at its prompt")
+contradicted = (_own_name & claims(_screen) & ~_same & ~_no_contradiction).called(
+    "the program says another state", "the program says no other state"
+)
+_stronger = (_dialog | state(_screen, State.QUOTA) | (_prompt & ~_own_word)).called(
+    "it is a dialog or a limit, or a prompt and the program is not bound to its process"
+)
+_read_or_dialog = (_read | ((_dialog | _shell_like) & _known)).called(
+    "it is known to be read, a prompt on one line at rest"
+)
+_not_its_own = (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
+_bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called("a bar", "no progress bar")
+_end = ((_ends & ~refuted) | (~_matched & _line_editor & ~_pager)).called("a shell is at its prompt")
 
 
 # What comes out.
@@ -181,7 +215,7 @@ ROWS: tuple[Row, ...] = (
     # What is left where an agent ended
     Row(
         "ended, and something speaks",
-        claims(Source.LEFT) & (_says_else | (_silent & claims(Source.SHELL, Sign.RUNNING))),
+        claims(Source.LEFT) & (_says_else | (_silent & _running).called("only the shell: it runs a command")),
         _of(Source.LEFT, MAYBE),
         "another program may be there",
     ),
@@ -194,14 +228,14 @@ ROWS: tuple[Row, ...] = (
     Row("a picture", claims(Source.LEFT), _of(Source.LEFT, MAYBE), "none of its programs is there"),
     Row(
         "at a shell, and something speaks",
-        _end & (_says_else | (_silent & _matched & claims(Source.SHELL, Sign.RUNNING))),
+        _end & (_says_else | (_silent & _matched & _running).called("only the shell: it runs a command")),
         _as(State.ENDED, MAYBE),
         "another program may be there",
     ),
     # What screen and kernel agree on
     Row(
         "rests by its form",
-        _by_form & state(_form, State.IDLE) & _silent,
+        _by_form & state(_form, State.IDLE).called("that is rest") & _silent,
         _of(_form, MAYBE),
         "a chat's prompt blocks in a read as well",
     ),
@@ -211,40 +245,38 @@ ROWS: tuple[Row, ...] = (
         weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
         & ~refuted
         & ~contradicted
-        & ~(claims(_kernel, Sign.NOBODY_READS_KEYS) | _hidden),
+        & ~_unseen,
         _of_screen(SURE, keys=True),
         "it needs no other proof",
     ),
     Row(
         "read",
-        _asks & _by_sign & ~refuted & ~contradicted & (_surely_read | ((_dialog | _shell_like) & _known)) & ~_by_form,
+        _asks & _undoubted & ~refuted & ~contradicted & _read_or_dialog & ~_by_form,
         _of_screen(SURE, keys=True),
         "498 of 501",
     ),
     Row(
         "a read that blocks",
-        claims(Source.READ) & ~(_other & state(_screen, State.IDLE, State.QUOTA)),
+        claims(Source.READ) & ~_stays,
         _BLOCKED,
         "nothing of it can go on before somebody types, whatever it asks",
     ),
     Row(
         "rest, limit or end, and it reads",
-        _other
-        & state(_screen, State.IDLE, State.QUOTA, State.ENDED)
-        & _by_sign
+        _rests
+        & _undoubted
         & _known
         & ~contradicted
         & ~refuted
-        & ~(state(_screen, State.IDLE) & _says_waiting)
+        & ~(state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
         & ~_by_form,
         _of_screen(SURE),
         "screen and kernel agree",
     ),
     Row(
         "works",
-        _other
-        & state(_screen, State.WORKING)
-        & ((_nobody & _facts) | (_moving & _facts & _by_sign))
+        _works
+        & (_unread | (_moving & _facts & _undoubted)).called("nothing is known to read, or the screen changes")
         & ~contradicted
         & ~_says_waiting
         & ~_by_form,
@@ -266,7 +298,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "a dialog or a limit against its word",
-        _matched & ~_shell_like & contradicted & (_dialog | state(_screen, State.QUOTA) | (_prompt & ~_own_word)),
+        _matched & ~_shell_like & contradicted & _stronger,
         _of_screen(MAYBE),
         "both are told",
     ),
@@ -278,7 +310,9 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "says what nothing else shows",
-        (~_matched | (_shell_like & ~_says_waiting)) & _own_name & ~_at_line_editor,
+        (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
+        & _own_name
+        & ~_line_editor,
         _of_signal(SURE),
         "no signature says anything else",
     ),
@@ -290,7 +324,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "somebody says so",
-        ~_matched & ~_silent & ~_at_line_editor & ~(_nobody & _facts),
+        ~_matched & ~_silent & ~_line_editor & ~_unread,
         _of_signal(MAYBE),
         "anything that prints can have said it",
     ),
@@ -303,7 +337,11 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "by its form",
-        _by_form & _silent & ~(claims(Source.PROGRESS) & state(_form, State.WAITING)),
+        _by_form
+        & _silent
+        & ~(claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
+            "a bar", "no progress bar runs where it says waiting"
+        ),
         _of(_form, MAYBE),
         "as screens of other programs are",
     ),
@@ -311,14 +349,14 @@ ROWS: tuple[Row, ...] = (
     Row("the screen alone", _matched, _of_screen(MAYBE), "it can be a picture of a prompt"),
     Row(
         "undecided, and it reads",
-        claims(_screen, Sign.UNDECIDED) & _at_rest,
+        _undecided & _at_rest,
         Gives(
             "waiting, maybe",
             lambda of: Outcome(State.WAITING, MAYBE, of.kernel.kind if of.kernel else None, by=_kernel),
         ),
         "it may be the prompt itself",
     ),
-    Row("undecided", claims(_screen, Sign.UNDECIDED), _of(_screen, MAYBE), "it may be anything"),
+    Row("undecided", _undecided, _of(_screen, MAYBE), "it may be anything"),
     Row(
         "a progress bar",
         claims(Source.PROGRESS) & claims(_kernel, Sign.READS) & _silent,
@@ -338,3 +376,13 @@ ROWS: tuple[Row, ...] = (
     Row("the look of the screen", claims(_screen), _of(_screen, MAYBE), "nothing else is known"),
     Row("nothing", When("nothing else fits", lambda of: True), _as(State.WORKING, MAYBE), "no signature matches"),
 )
+
+
+if __name__ == "__main__":  # writes the rows into the page that is named
+    import sys
+    from pathlib import Path
+
+    page = Path(sys.argv[1])
+    begin, end = "<!-- printed by stallkit.judge.table.printed -->\n", "<!-- end -->"
+    before, _, rest = page.read_text().partition(begin)
+    page.write_text(f"{before}{begin}\n" + "\n".join(printed()) + f"\n\n{end}{rest.partition(end)[2]}")

@@ -35,6 +35,11 @@ class Weight(IntEnum):
     OWN_WORD = 3  # of the program itself
     PROOF = 4
 
+    @property
+    def word(self) -> str:
+        """It in words."""
+        return self.name.lower().replace("_", " ")
+
 
 class Sign(StrEnum):
     """What a source has seen, in words that follow "claims that"."""
