@@ -5,7 +5,6 @@ from .core.composer import Composer as Composer
 from .core.dialog import Dialog as Dialog
 from .core.engine import Detection as Detection
 from .core.engine import Match as Match
-from .core.judge import judge as judge
 from .core.keys import Keys as Keys
 from .core.screen import Screen as Screen
 from .core.signature import Certainty as Certainty
@@ -29,6 +28,7 @@ from .errors import TransportError as TransportError
 from .jsonio import dump as dump
 from .jsonio import load as load
 from .jsonio import schema as schema
+from .judge.judge import judge as judge
 from .packs.hookspecs import hookimpl as hookimpl
 from .packs.load import load_pack as load_pack
 from .packs.registry import Engine as Engine

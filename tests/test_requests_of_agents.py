@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from stallkit import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.judge import judged
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judged
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import Policy

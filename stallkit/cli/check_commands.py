@@ -24,9 +24,10 @@ from stallkit.core.evidence import arguments
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.reading import Reading
-from stallkit.core.signature import Clause
+from stallkit.core.signature import Clause, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.jsonio import unstructure
+from stallkit.judge.table import decide, otherwise
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import printed
 from stallkit.press.events import EventLog
@@ -150,6 +151,7 @@ def explain_command(
         described = {"version": 1, "target": snapshot.target, **unstructure(verdict)}
         read = _reading_object(verdict.detection.reading)
         inside = [unstructure(one) for one in asked_inside(snapshot)]
+        described |= _claims_object(verdict)
         print_json({**described, "facts": facts, "inside": inside, "dialog": read, "signatures": signatures})
         return
     lines = [*_match_lines(reports, everything), *_verdict_lines(verdict, snapshot), *_other_lines(reports, everything)]
@@ -175,11 +177,42 @@ def _verdict_lines(verdict: Verdict, snapshot: Snapshot) -> Iterator[str]:
     """What follows from it and from the facts, and what each fact argues for."""
     yield f"verdict: {verdict.state}, {verdict.certainty}"
     yield from (f"  because {reason}" for reason in verdict.reasons)
+    yield from _claim_lines(verdict)
     yield from (f"inside: {one}" for one in asked_inside(snapshot))
     yield from _reading_lines(verdict.detection.reading)
     prompt = snapshot.screen.prompt_line
     yield f"prompt line (row {prompt.row}): {prompt.text!r}"
     yield from (f"fact: {fact}; argues for {side}" for fact, side in arguments(snapshot))
+
+
+def _claim_lines(verdict: Verdict) -> Iterator[str]:
+    """What each source claims, the rule that decided, and the rules that would have without one of them."""
+    if verdict.claims is None:
+        return
+    for claim in verdict.claims:
+        keys = ", a key may follow" if claim.keys else ""
+        yield f"claim: {claim.source}: {claim.sign}: {_said(claim.state, claim.kind)}, {claim.weight.word}{keys}"
+    _, row = decide(verdict.claims)
+    yield f"rule: {row.name}: {row.gives.words}: {row.why}"
+    for source, outcome, other in otherwise(verdict.claims):
+        yield f"  without {source}: {other.name}: {_said(outcome.state, outcome.kind)}, {outcome.certainty}"
+
+
+def _said(state: State, kind: Kind | None) -> str:
+    return f"{state} ({kind})" if kind else str(state)
+
+
+def _claims_object(verdict: Verdict) -> dict[str, Any]:
+    """The same for programs."""
+    if verdict.claims is None:
+        return {"claims": [], "rule": None, "otherwise": []}
+    names = ("source", "sign", "state", "kind", "keys")
+    claims = [{name: getattr(one, name) for name in names} | {"weight": one.weight.word} for one in verdict.claims]
+    others = [
+        {"without": source, "rule": row.name, "state": outcome.state, "certainty": outcome.certainty}
+        for source, outcome, row in otherwise(verdict.claims)
+    ]
+    return {"claims": claims, "rule": verdict.rule, "otherwise": others}
 
 
 def _other_lines(reports: Sequence[Report], everything: bool) -> Iterator[str]:

@@ -23,11 +23,11 @@ from stallkit.core.facts import (
     plain,
 )
 from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, Pack, State, Tier
+from stallkit.core.signature import Pack
 from stallkit.core.values import evolve
-from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
+from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
-__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "proven", "runs_another", "what_is_left"]
+__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_of", "proven", "runs_another"]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -154,27 +154,19 @@ def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
     return evolve(now, process=process, kernel=evolve(kernel, foreground=name))
 
 
-def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verdict:
-    """The verdict, corrected where an agent ended and what started it lives on; with the agents that are there.
-
-    `seen` is a look at which an agent was there, or None.
-    """
-    known, kernel = verdict.detection.agents, now.kernel or KernelFacts()
+def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple[str, bool, Ended] | None:
+    """Why an agent is known to have ended, whether that is sure, and what is left; None where it may be there."""
+    known, kernel = detection.agents, now.kernel or KernelFacts()
     before = seen.kernel if seen is not None and seen.identity == now.identity else None
-    verdict = evolve(verdict, agents=agents(known, now.kernel, before))
-    match = verdict.match
-    if verdict.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):  # a limit ended it
-        verdict = evolve(verdict, ended=Ended.AGENT if seen is not None else Ended.SHELL)
-        if match is not None:  # else a shell reads, below what nothing explains: who started it may be known
-            return verdict
-    if verdict.agents is None or verdict.agents or verdict.state is State.GONE:
-        return verdict
-    alive, left = _alive(kernel), verdict.detection.left
+    there = agents(known, now.kernel, before)
+    if there is None or there:
+        return None
+    alive, left = _alive(kernel), detection.left
     beside, gone = _beside(known, before), _agents_of(known, before)
     if any(_is_among(one, gone) for one in kernel.background or ()):
-        return verdict  # it was sent to the background
+        return None  # it was sent to the background
     if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
-        return verdict
+        return None
     parents = {_outlived_by(one, beside, alive) for one in gone}
     by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
@@ -185,10 +177,8 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     elif left is not None and left.pack.own:  # any program may draw what a library draws
         why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
     else:
-        return verdict
-    sure = Certainty.SURE if by is not None else Certainty.MAYBE
-    ended = Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
-    return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=ended)
+        return None
+    return why, by is not None, Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
 
 
 def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:

@@ -17,7 +17,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["SORTS", "STATES", "by_form"]
+__all__ = ["SORTS", "STATES", "form_of"]
 
 STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
 # What sort of answer a prompt calls for, and the kind that stands for it.
@@ -37,24 +37,29 @@ _known: dict[tuple[object, ...], dict[str, float]] = {}  # most looks are as the
 _MOST = 512  # of them
 
 
-def by_form(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None) -> Verdict:
-    """The verdict, corrected where the form of the screen says something else; `classifier` is the shipped one."""
+def form_of(
+    verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None = None
+) -> tuple[State, Kind | None, str, bool] | None:
+    """The state and kind that the form says, why, and whether it is only a doubt; None where it says nothing else."""
     if _is_settled(verdict, snapshot, facts):
-        return verdict
+        return None
     odds = _odds(STATES, verdict, snapshot, facts, classifier)
     if not odds:
-        return verdict
+        return None
     state = State(max(odds, key=lambda one: odds[one]))
     other = state is not verdict.state and odds[state] >= _needed(state, verdict, snapshot.screen, facts)
     if not other or not _may_become(state, verdict, snapshot, facts):
         doubtful = verdict.certainty is Certainty.SURE and odds.get(verdict.state, 1.0) < _KEPT_SURE
         if doubtful and talks(snapshot.screen):
-            why = f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only"
-            return verdict.but(why, certainty=Certainty.MAYBE)
-        return verdict
+            return (
+                verdict.state,
+                None,
+                f"screens of its form are {verdict.state} in {odds[verdict.state]:.0%} only",
+                True,
+            )
+        return None
     kind = _kind(verdict, snapshot, facts, classifier) if state is State.WAITING else None
-    why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
-    return verdict.but(why, state=state, certainty=Certainty.MAYBE, kind=kind)
+    return state, kind, f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are", False
 
 
 def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:

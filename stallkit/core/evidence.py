@@ -6,16 +6,16 @@ import re
 from typing import Sequence
 
 from stallkit.core.claims import claims
-from stallkit.core.engine import Match
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS, KernelFacts, TtyFacts, listens
+from stallkit.core.engine import Detection, Match
+from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, TtyFacts, listens
 from stallkit.core.menu import read_menu
-from stallkit.core.moved import only_a_clock, stays
+from stallkit.core.moved import only_a_clock
 from stallkit.core.reports import reported
 from stallkit.core.said import names_person
 from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, State, Tier
-from stallkit.core.values import evolve, frozen
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.signature import Kind, State, Tier
+from stallkit.core.values import frozen
+from stallkit.core.verdict import Snapshot
 
 __all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]
 
@@ -147,73 +147,6 @@ class Kernel:
             foreground=snapshot.foreground,
         )
 
-    def correct(self, verdict: Verdict) -> Verdict:
-        """The verdict from the screen, confirmed or refuted."""
-        if self.listening is not None:
-            verdict = self._read(verdict) if self.listening else self._unread(verdict)
-        elif self.hides and verdict.state is State.WAITING:
-            verdict = evolve(verdict, kind=Kind.SECRET, certainty=Certainty.MAYBE)
-        if self.unknown is None or verdict.certainty is Certainty.MAYBE:
-            return verdict
-        if _own_dialog(verdict, self.foreground) and not self.relayed:
-            return verdict
-        return verdict.but(self.unknown, certainty=Certainty.MAYBE)
-
-    def _unread(self, verdict: Verdict) -> Verdict:
-        """Nothing reads the terminal."""
-        why = "nothing in the foreground reads the terminal"
-        match verdict.state:
-            case State.WORKING:
-                quoted = verdict.match is not None and verdict.match.signature.state is not State.WORKING
-                sure = Certainty.MAYBE if quoted else Certainty.SURE
-                return verdict.but(why, certainty=sure)
-            case State.WAITING if self.canonical is False:
-                # Raw mode: another process may read (a pinentry), or an agent between two polls of its keyboard.
-                return verdict.but(f"{why}; another process may", certainty=Certainty.MAYBE)
-            case State.WAITING if self.hides and self.relayed:
-                hidden = f"{why}, as far as it is seen; but what is typed is hidden"
-                return verdict.but(hidden, certainty=Certainty.MAYBE, kind=Kind.SECRET)
-            case State.WAITING:
-                return verdict.but(
-                    f"quoted or answered: {why}", state=State.WORKING, certainty=Certainty.MAYBE, kind=None
-                )
-        return verdict.but(why, certainty=Certainty.MAYBE)
-
-    def _read(self, verdict: Verdict) -> Verdict:
-        """Something reads the terminal."""
-        at_line = verdict.match is None or verdict.match.signature.tier >= Tier.PROMPT_LINE
-        match verdict.state:
-            case State.WAITING if at_line and self.rests is False and self._stays(verdict):
-                return verdict.but(f"{self.how}, while other rows move", certainty=Certainty.MAYBE)
-            case State.WAITING if at_line and self.rests is False:
-                return verdict.but("the screen is changing", state=State.WORKING, certainty=Certainty.MAYBE, kind=None)
-            case State.WAITING:
-                return verdict.but(self.how)
-            case State.WORKING if self.rests and verdict.match is None and self._at_prompt(verdict.detection.screen):
-                why = (self.how, "no signature says what is asked, and a shell at its line editor asks nothing")
-                return Verdict(State.ENDED, Certainty.MAYBE, None, verdict.detection, why)
-            case State.WORKING if self.rests and verdict.match is None and self.computes:
-                return verdict.but(f"{self.how}, but something of it computes", certainty=Certainty.MAYBE)
-            case State.WORKING if self.rests and verdict.match is None:
-                kind = guessed_kind(verdict.detection.screen, self.canonical)
-                why = (self.how, "no signature says what is asked")
-                return Verdict(State.WAITING, Certainty.MAYBE, kind, verdict.detection, why)
-            case State.UNKNOWN if self.rests and verdict.detection.undecided:
-                kind = guessed_kind(verdict.detection.screen, self.canonical)
-                return verdict.but(self.how, state=State.WAITING, certainty=Certainty.MAYBE, kind=kind)
-            case State.WORKING if self.rests is not False:
-                return verdict.but(f"but {self.how}", certainty=Certainty.MAYBE)
-        return verdict
-
-    def _stays(self, verdict: Verdict) -> bool:
-        """Whether the prompt stood in the previous look as well, and only a few other rows moved."""
-        match, screen = verdict.match, verdict.detection.screen
-        return match is not None and self.before is not None and stays(match, self.before, screen)
-
-    def _at_prompt(self, screen: Screen) -> bool:
-        """Whether a shell is at a prompt, whatever it looks like; on a line without one it goes on with a command."""
-        return self.edits_commands and bool(screen.prompt_line.text.strip())
-
 
 def names_secret(text: str) -> bool:
     """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
@@ -225,16 +158,16 @@ def speaks_of_secret(text: str) -> bool:
     return _SECRET_WORD.search(text) is not None or _TOKEN.search(text) is not None
 
 
-def asks_secret(verdict: Verdict) -> bool:
+def asks_secret(detection: Detection, kind: Kind | None) -> bool:
     """Whether a prompt's words speak of a secret: those that matched, and for a prompt on one line its paragraph.
 
     Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
     """
-    screen, match = verdict.detection.screen, verdict.match
+    screen, match = detection.screen, detection.match
     menu = match is not None and match.signature.tier is Tier.DIALOG
-    if verdict.kind in (Kind.REPL_PROMPT, Kind.EDITOR):
+    if kind in (Kind.REPL_PROMPT, Kind.EDITOR):
         return False
-    if menu and (verdict.kind is Kind.LOGIN or read_menu(screen) is not None):
+    if menu and (kind is Kind.LOGIN or read_menu(screen) is not None):
         return False  # a menu names keys and passwords, as in Use this API key?, and takes none
     text = [span.text for span in match.spans] if match else []
     if match is not None and names_person(match.line):
@@ -264,13 +197,3 @@ def _at_cursor(match: Match | None) -> bool:
 
 def _asks(match: Match | None) -> bool:
     return match is not None and match.signature.state is State.WAITING
-
-
-def _own_dialog(verdict: Verdict, foreground: str | None) -> bool:
-    """Whether it is a whole dialog of the program in the foreground: then the screen alone is enough.
-
-    The program has to be known, since the menus of many programs look alike.
-    """
-    match = verdict.match
-    dialog = match is not None and match.signature.tier is Tier.DIALOG and verdict.state is State.WAITING
-    return dialog and match is not None and foreground in match.pack.foreground - INTERPRETERS

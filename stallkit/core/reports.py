@@ -6,12 +6,9 @@ none of it removes a doubt about a prompt on the screen.
 
 from __future__ import annotations
 
-from stallkit.core.facts import SHELLS
 from stallkit.core.marks import Marks
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Ended, Verdict
 
-__all__ = ["by_marks", "reported"]
+__all__ = ["reported"]
 
 _SHELL = {
     "prompt": ("the shell draws its prompt", "ended"),
@@ -29,26 +26,6 @@ def reported(marks: Marks | None) -> list[tuple[str, str]]:
     if marks is not None and marks.progress is not None:
         rows.append((f"{_bar(marks)} (OSC 9;4)", "working" if _works(marks) else "nothing"))
     return rows
-
-
-def by_marks(verdict: Verdict, marks: Marks | None, foreground: str | None, edits_commands: bool = False) -> Verdict:
-    """The verdict, corrected by the progress bar and the shell's marks.
-
-    `edits_commands`: a shell is known to be at its line editor.  An agent that is gone may have said that one runs.
-    """
-    if marks is None:
-        return verdict
-    stale = edits_commands and verdict.ended is Ended.AGENT
-    if marks.shell == "running" and verdict.state is State.ENDED and not stale:
-        return verdict.but("but the shell runs a command (OSC 133)", certainty=Certainty.MAYBE)
-    if verdict.match is not None or verdict.certainty is Certainty.SURE:
-        return verdict
-    if marks.shell == "typing" and foreground in SHELLS:
-        # A prompt without a signature; a program that fakes the marks is not a shell in the foreground.
-        return verdict.but(f"{foreground} awaits a command (OSC 133)", state=State.ENDED, kind=None)
-    if verdict.state is State.WAITING and _works(marks):
-        return verdict.but(f"but {_bar(marks)} (OSC 9;4)", state=State.WORKING, kind=None)
-    return verdict
 
 
 def _works(marks: Marks) -> bool:

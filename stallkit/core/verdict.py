@@ -8,6 +8,7 @@ from typing import Self
 
 from attrs import evolve, field, frozen
 
+from stallkit.core.claim import Claims
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import KernelFacts, TtyFacts
@@ -114,6 +115,8 @@ class Verdict:
     proof_in_s: float | None = None  # after that long a blocked read makes it sure, if nothing moves until then
     hung: Hung | None = None  # it says that it works, and nothing happens
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
+    claims: Claims | None = field(default=None, eq=False, repr=False)  # what each source claimed ...
+    rule: str = field(default="", eq=False, repr=False)  # ... and the row of the table that decided
 
     __repr__ = short_repr("state", "certainty", "kind", "match")
 

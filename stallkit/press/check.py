@@ -16,13 +16,13 @@ from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.json_form import SPREAD, Time, alike, json_form
-from stallkit.core.judge import judged
 from stallkit.core.moved import LITTLE, moved
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
+from stallkit.judge.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog

@@ -15,12 +15,12 @@ from typing import Callable
 
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KEYS_ALONE_S
-from stallkit.core.judge import judged
 from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.judge.judge import judged
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt

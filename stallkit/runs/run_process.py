@@ -10,7 +10,6 @@ from typing import Any, Callable, Sequence
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine, Match
-from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
@@ -18,6 +17,7 @@ from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.jsonio import unstructure
+from stallkit.judge.judge import judged
 from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret

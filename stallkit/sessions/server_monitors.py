@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Any, Collection, Mapping, Sequence
 
 from stallkit.config import records_screens
-from stallkit.core.judge import judged
 from stallkit.core.signature import State
 from stallkit.core.topic import rows_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.jsonio import unstructure
+from stallkit.judge.judge import judged
 from stallkit.packs.registry import Engine
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register

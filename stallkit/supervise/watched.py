@@ -14,12 +14,12 @@ from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.hung import Hung, Watchdog
 from stallkit.core.inside import asks_inside, may_ask_inside
-from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
+from stallkit.judge.judge import judge
 from stallkit.press.gate import End
 from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at

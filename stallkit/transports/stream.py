@@ -10,13 +10,13 @@ from typing import Callable
 
 from stallkit.core.engine import Engine
 from stallkit.core.given import wrong
-from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.jsonio import load
+from stallkit.judge.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.report import TerminalReport
 from stallkit.transports.base import Closing

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from stallkit.core.agents import agents, asked
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.judge import judge, judged
 from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Pack, Signature, State
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge, judged
 
 ALPHA = Pack("alpha", foreground=["alpha", "node"], signatures=[Signature("at_rest", "at rest", "idle", ["alpha>"])])
 BETA = Pack("beta", foreground=["beta", "node"], signatures=[Signature("busy", "busy", "working", ["working"])])

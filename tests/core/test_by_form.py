@@ -16,11 +16,11 @@ from stallkit.core.classifier import SILENT, Classifier, Rows, parse, shipped
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.features import features, talks, tokens
-from stallkit.core.judge import judge
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge
 from stallkit.press.decisions import Press
 from stallkit.press.policy_file import PROFILES
 

@@ -10,10 +10,10 @@ from attrs import evolve
 
 from stallkit.core.engine import Detection
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge
 
 READS = KernelFacts(listening=True, how="read")
 POLLS = KernelFacts(listening=True, how="epoll")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy

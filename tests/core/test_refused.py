@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge
 from stallkit.packs.registry import installed_engine
 
 ENGINE = installed_engine()

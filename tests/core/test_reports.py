@@ -6,10 +6,10 @@ import pytest
 from acme import ENGINE, screen
 
 from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.judge import judge
 from stallkit.core.marks import MarksReader
 from stallkit.core.reports import reported as told
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.judge.judge import judge
 
 READS = KernelFacts(listening=True, how="read")
 NOBODY = KernelFacts(listening=False)

@@ -10,9 +10,9 @@ import pytest
 from terminals import wait_for
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judged
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.judge.judge import judged
 from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e

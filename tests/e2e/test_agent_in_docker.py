@@ -10,10 +10,10 @@ from machine_room import IMAGE, DockerRoom
 from terminals import wait_for
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judged
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.judge.judge import judged
 from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e

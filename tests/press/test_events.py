@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judge
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
 from stallkit.jsonio import dump, unstructure
+from stallkit.judge.judge import judge
 from stallkit.press.events import Event, EventLog
 
 ALLOW = Signature(id="allow", title="allow", state="waiting", kind="permission", all_of=[Clause(text="Allow")])  # type: ignore[arg-type]

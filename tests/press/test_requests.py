@@ -13,11 +13,11 @@ from looks import reads
 from stallkit.core.dialog import Dialog, Element, Role
 from stallkit.core.engine import Engine
 from stallkit.core.facts import TtyFacts
-from stallkit.core.judge import judged
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import ConfigError
+from stallkit.judge.judge import judged
 from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press

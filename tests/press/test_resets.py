@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit import Engine, Screen
-from stallkit.core.judge import judge
 from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.judge.judge import judge
 from stallkit.press.resets import reset_time, resets_at
 
 CET = timezone(timedelta(hours=1))

@@ -17,9 +17,9 @@ from terminals import Server, wait_for
 
 from stallkit.core.engine import Engine
 from stallkit.core.facts import Member
-from stallkit.core.judge import judged
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.judge.judge import judged
 from stallkit.transports.base import look
 from stallkit.transports.tmux.pane import TmuxTransport
 

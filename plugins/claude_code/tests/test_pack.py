@@ -7,10 +7,10 @@ import stallkit_claude_code
 
 from stallkit import Engine, Match, Screen, load_pack
 from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.judge import judge
 from stallkit.core.request import how_many
 from stallkit.core.topic import topic_of
 from stallkit.core.verdict import Snapshot
+from stallkit.judge.judge import judge
 from stallkit.stuck.escalate import draft_of
 from stallkit.transports.targets import open_target
 

@@ -13,12 +13,12 @@ from typing import Iterator, Sequence
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine
-from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, TransportError
+from stallkit.judge.judge import judged
 from stallkit.press.check import observe
 from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Transport

@@ -13,9 +13,9 @@ from attrs import frozen
 
 from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
-from stallkit.core.judge import judge
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.judge.judge import judge
 from stallkit.lab.notes import encode_marker
 from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit.lab.record.cast import GAP_S, Recording

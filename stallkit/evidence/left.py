@@ -1,0 +1,30 @@
+"""What is left where an agent ended, as a claim."""
+
+from __future__ import annotations
+
+from stallkit.core.agents import left_of
+from stallkit.core.claim import Claim, Sign, Source, Weight
+from stallkit.core.signature import State, Tier
+from stallkit.core.verdict import Ended
+from stallkit.evidence.look import Look
+
+__all__ = ["left_claim", "left_as"]
+
+
+def left_claim(look: Look) -> Claim | None:
+    """That an agent ended and what started it lives on, or that its screen alone stands there."""
+    match = look.detection.match
+    if match is not None and (match.signature.tier is Tier.ENDED or match.signature.state is State.ENDED):
+        return None  # its screen says so itself
+    found = left_of(look.detection, look.snapshot, look.agent_seen)
+    if found is None:
+        return None
+    why, sure, _ = found
+    sign, weight = (Sign.OUTLIVED, Weight.PROOF) if sure else (Sign.PICTURE, Weight.GUESS)
+    return Claim(Source.LEFT, sign, State.ENDED, weight=weight, why=(why,))
+
+
+def left_as(look: Look) -> Ended | None:
+    """What the claim says that is left."""
+    found = left_of(look.detection, look.snapshot, look.agent_seen)
+    return found[2] if found else None

@@ -1,0 +1,41 @@
+"""What the shell that started the program claims (OSC 133), and a progress bar (OSC 9;4)."""
+
+from __future__ import annotations
+
+from stallkit.core.claim import Claim, Sign, Source, Weight
+from stallkit.core.facts import SHELLS
+from stallkit.core.marks import Marks
+from stallkit.core.signature import State
+from stallkit.evidence.look import Look
+
+__all__ = ["progress_claim", "shell_claim"]
+
+
+def shell_claim(look: Look) -> Claim | None:
+    """That the shell runs a command, or awaits one: where it is in the foreground, since any program can print that.
+
+    Where an agent was and a shell is at its line editor, the agent said the former and is gone.
+    """
+    marks, foreground = look.snapshot.marks, look.snapshot.foreground
+    if marks is None:
+        return None
+    if marks.shell == "running" and not (look.facts.edits_commands and look.agent_seen is not None):
+        return Claim(Source.SHELL, Sign.RUNNING, State.WORKING, why=("but the shell runs a command (OSC 133)",))
+    if marks.shell == "typing" and foreground in SHELLS:
+        why = f"{foreground} awaits a command (OSC 133)"
+        return Claim(Source.SHELL, Sign.AWAITS, State.ENDED, weight=Weight.SIGN, why=(why,))
+    return None
+
+
+def progress_claim(look: Look) -> Claim | None:
+    """That the program shows progress."""
+    marks = look.snapshot.marks
+    if marks is None or marks.progress is None or marks.progress.state not in ("normal", "busy"):
+        return None
+    return Claim(Source.PROGRESS, Sign.BAR, State.WORKING, weight=Weight.SIGN, why=(f"but {_bar(marks)} (OSC 9;4)",))
+
+
+def _bar(marks: Marks) -> str:
+    assert marks.progress is not None  # the caller checked
+    value = "" if marks.progress.value is None else f" {marks.progress.value} %"
+    return f"the program shows progress: {marks.progress.state}{value}"
