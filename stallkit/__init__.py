@@ -5,24 +5,138 @@
 >>> detection.match.signature.kind
 <Kind.CONFIRM: 'confirm'>
 
-The names in ``__init__.pyi`` are the public interface; each is loaded when it is first used, so that importing stallkit
-costs little.
+Each public name is loaded when it is first used, so that importing stallkit costs little.
 """
 
-from importlib import import_module as _import_module
+from __future__ import annotations
 
-with open(f"{__file__.removesuffix('c')}i", encoding="utf-8") as _stub:  # noqa: PTH123  # pathlib takes 3 ms to import
-    _MODULES = {line.split()[-1]: line.split()[1] for line in _stub if line.startswith("from ")}
-__all__ = list(_MODULES)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from stallkit.old_names import give_back as _give_back
+from stallkit.old_names import give_back
+
+if TYPE_CHECKING:
+    from stallkit.cli.printed_json import json_schema as json_schema
+    from stallkit.core.composer import Composer as Composer
+    from stallkit.core.dialog import Dialog as Dialog
+    from stallkit.core.engine import Detection as Detection
+    from stallkit.core.engine import Match as Match
+    from stallkit.core.keys import Keys as Keys
+    from stallkit.core.screen import Screen as Screen
+    from stallkit.core.signature import Certainty as Certainty
+    from stallkit.core.signature import Clause as Clause
+    from stallkit.core.signature import Dismissal as Dismissal
+    from stallkit.core.signature import Kind as Kind
+    from stallkit.core.signature import Pack as Pack
+    from stallkit.core.signature import Severity as Severity
+    from stallkit.core.signature import Signature as Signature
+    from stallkit.core.signature import State as State
+    from stallkit.core.verdict import ProcessFacts as ProcessFacts
+    from stallkit.core.verdict import Snapshot as Snapshot
+    from stallkit.core.verdict import Verdict as Verdict
+    from stallkit.errors import ConfigError as ConfigError
+    from stallkit.errors import ContainerError as ContainerError
+    from stallkit.errors import KeysRefused as KeysRefused
+    from stallkit.errors import PackError as PackError
+    from stallkit.errors import SessionGone as SessionGone
+    from stallkit.errors import StallkitError as StallkitError
+    from stallkit.errors import TransportError as TransportError
+    from stallkit.jsonio import dump as dump
+    from stallkit.jsonio import load as load
+    from stallkit.jsonio import schema as schema
+    from stallkit.judge.judge import judge as judge
+    from stallkit.packs.hookspecs import hookimpl as hookimpl
+    from stallkit.packs.load import load_pack as load_pack
+    from stallkit.packs.registry import Engine as Engine
+    from stallkit.press.check import CheckResult as CheckResult
+    from stallkit.press.check import Status as Status
+    from stallkit.press.check import check as check
+    from stallkit.press.check import dismiss as dismiss
+    from stallkit.press.check import may_press as may_press
+    from stallkit.press.check_async import check_async as check_async
+    from stallkit.press.decisions import Choose as Choose
+    from stallkit.press.decisions import Decision as Decision
+    from stallkit.press.decisions import Escalate as Escalate
+    from stallkit.press.decisions import Ignore as Ignore
+    from stallkit.press.decisions import Press as Press
+    from stallkit.press.decisions import Restart as Restart
+    from stallkit.press.decisions import Resume as Resume
+    from stallkit.press.decisions import Stop as Stop
+    from stallkit.press.decisions import Wait as Wait
+    from stallkit.press.events import Event as Event
+    from stallkit.press.events import EventLog as EventLog
+    from stallkit.press.gate import Outcome as Outcome
+    from stallkit.press.policy import Policy as Policy
+    from stallkit.press.policy_file import load_policy as load_policy
+    from stallkit.press.ready import wait_until_ready as wait_until_ready
+    from stallkit.press.rules import Rule as Rule
+    from stallkit.press.rules import Scene as Scene
+    from stallkit.press.send import send as send
+    from stallkit.runs.run import Run as Run
+    from stallkit.runs.run import RunResult as RunResult
+    from stallkit.runs.run import run as run
+    from stallkit.runs.run import run_async as run_async
+    from stallkit.runs.wait_limits import Observation as Observation
+    from stallkit.runs.wait_limits import RunStatus as RunStatus
+    from stallkit.sessions.manager import Sessions as Sessions
+    from stallkit.sessions.model import ExitRecord as ExitRecord
+    from stallkit.supervise.session_state import WatchConfig as WatchConfig
+    from stallkit.supervise.supervisor import Supervisor as Supervisor
+    from stallkit.transports.base import Options as Options
+    from stallkit.transports.base import Transport as Transport
+    from stallkit.transports.memory import MemoryTransport as MemoryTransport
+    from stallkit.transports.pexpect import PexpectTransport as PexpectTransport
+    from stallkit.transports.pty import PtyTransport as PtyTransport
+    from stallkit.transports.stream import StreamTransport as StreamTransport
+    from stallkit.transports.targets import open_target as open_target
+
+_HOMES = {
+    "stallkit.cli.printed_json": "json_schema",
+    "stallkit.core.composer": "Composer",
+    "stallkit.core.dialog": "Dialog",
+    "stallkit.core.engine": "Detection Match",
+    "stallkit.core.keys": "Keys",
+    "stallkit.core.screen": "Screen",
+    "stallkit.core.signature": "Certainty Clause Dismissal Kind Pack Severity Signature State",
+    "stallkit.core.verdict": "ProcessFacts Snapshot Verdict",
+    "stallkit.errors": "ConfigError ContainerError KeysRefused PackError SessionGone StallkitError TransportError",
+    "stallkit.jsonio": "dump load schema",
+    "stallkit.judge.judge": "judge",
+    "stallkit.packs.hookspecs": "hookimpl",
+    "stallkit.packs.load": "load_pack",
+    "stallkit.packs.registry": "Engine",
+    "stallkit.press.check": "CheckResult Status check dismiss may_press",
+    "stallkit.press.check_async": "check_async",
+    "stallkit.press.decisions": "Choose Decision Escalate Ignore Press Restart Resume Stop Wait",
+    "stallkit.press.events": "Event EventLog",
+    "stallkit.press.gate": "Outcome",
+    "stallkit.press.policy": "Policy",
+    "stallkit.press.policy_file": "load_policy",
+    "stallkit.press.ready": "wait_until_ready",
+    "stallkit.press.rules": "Rule Scene",
+    "stallkit.press.send": "send",
+    "stallkit.runs.run": "Run RunResult run run_async",
+    "stallkit.runs.wait_limits": "Observation RunStatus",
+    "stallkit.sessions.manager": "Sessions",
+    "stallkit.sessions.model": "ExitRecord",
+    "stallkit.supervise.session_state": "WatchConfig",
+    "stallkit.supervise.supervisor": "Supervisor",
+    "stallkit.transports.base": "Options Transport",
+    "stallkit.transports.memory": "MemoryTransport",
+    "stallkit.transports.pexpect": "PexpectTransport",
+    "stallkit.transports.pty": "PtyTransport",
+    "stallkit.transports.stream": "StreamTransport",
+    "stallkit.transports.targets": "open_target",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(_import_module(_MODULES[name], __name__), name)
-    _give_back()
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'stallkit' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    give_back()
     return value
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache
 from importlib import import_module, metadata
 from typing import Any
 
-from stallkit.core.values import frozen
+from attrs import frozen
 
 __all__ = ["EntryPoint", "entry_points", "own_version"]
 
@@ -34,11 +32,8 @@ class EntryPoint:
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """Those of one group, sorted by distribution and name.  Nothing is imported.
-
-    What is installed later, while this process runs, is not seen.
-    """
-    found = [_of(one) for one in _installed(tuple(sys.path)).select(group=group)]
+    """Those of one group, sorted by distribution and name.  Nothing is imported."""
+    found = [_of(one) for one in metadata.entry_points(group=group)]
     return sorted(found, key=lambda one: (one.distribution.lower(), one.name))
 
 
@@ -48,12 +43,6 @@ def own_version() -> str:
         return metadata.version("stallkit")
     except metadata.PackageNotFoundError:
         return ""
-
-
-@lru_cache(maxsize=1)
-def _installed(path: tuple[str, ...]) -> Any:
-    """Those of all groups, found once: to find them reads a file of every distribution on the path."""
-    return metadata.entry_points()
 
 
 def _of(found: metadata.EntryPoint) -> EntryPoint:

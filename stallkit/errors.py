@@ -244,3 +244,15 @@ class UnknownTarget(Unknown, TransportError):
 def _one_line(text: str) -> str:
     # A name in it may be an attacker's: no control character of it reaches a terminal.
     return "".join([char if char.isprintable() else ascii(char)[1:-1] for char in " ".join(text.split())])
+
+
+def bad_argument(meant: str, given: object, hint: str = "") -> TypeError:
+    """The error that says what is meant, of what type the given value is, and what to do.
+
+    It does not quote the value: that may be a screen, with a secret on it.
+
+    >>> str(bad_argument("keys are a text", b"Down", "write 'Down Enter'"))
+    "keys are a text, not bytes: write 'Down Enter'"
+    """
+    shown = repr(given) if given is None or isinstance(given, int | float) else type(given).__name__
+    return TypeError(f"{meant}, not {shown}{f': {hint}' if hint else ''}")

@@ -16,10 +16,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
+from attrs import frozen
+
 from stallkit import private
 from stallkit.config import FILE, allowed_dir, user_config
 from stallkit.core.text import escaped
-from stallkit.core.values import frozen
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.toml_file import TomlError, TomlFile, read_toml
 

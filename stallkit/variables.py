@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
 
 __all__ = ["Variables", "read_variables", "shell_name"]
 

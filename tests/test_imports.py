@@ -49,6 +49,13 @@ def late(source: str) -> Iterator[ast.stmt]:
             yield from (node for node in ast.walk(outer) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
+def for_types_alone(source: str) -> Iterator[ast.stmt]:
+    """The imports that only a type checker sees."""
+    for outer in ast.parse(source).body:
+        if isinstance(outer, ast.If) and ast.unparse(outer.test) == "TYPE_CHECKING":
+            yield from (node for node in ast.walk(outer) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def faults(path: Path, source: str) -> list[str]:
     """Every import that breaks a rule, as file:line and the rule."""
     lines, found = source.splitlines(), []
@@ -57,6 +64,10 @@ def faults(path: Path, source: str) -> list[str]:
             found.append(f"{path}:{node.lineno}: a function imports what is no optional extra")
         elif not any("# extra: " in line for line in lines[node.lineno - 2 : node.end_lineno]):
             found.append(f"{path}:{node.lineno}: say which extra brings it, as '# extra: NAME'")
+    if path.name != "__init__.py":  # whose names are loaded when they are first used
+        for node in for_types_alone(source):
+            if not any(map(needs_an_extra, modules_of(node))):
+                found.append(f"{path}:{node.lineno}: a type checker alone imports what is no optional extra")
     for node in ast.walk(ast.parse(source)):
         for name in modules_of(node):
             of_python = name.partition(".")[0].removeprefix("_") in sys.stdlib_module_names or name.startswith("_")
@@ -76,6 +87,7 @@ def test_functions_import_only_optional_extras_and_nothing_private() -> None:
         ("def f():\n    import json", "no optional extra"),
         ("def f():\n    from stallkit.press.check import check", "no optional extra"),
         ("def f():\n    import pexpect", "say which extra"),
+        ("if TYPE_CHECKING:\n    from stallkit.press.check import check", "a type checker alone"),
         ("import _thread", "private to CPython"),
         ("from re import _parser", "private to CPython"),
     ],

@@ -1,4 +1,4 @@
-"""The pages on the library: every public name of ``stallkit/__init__.pyi``, by autodoc from its docstring."""
+"""The pages on the library: every public name of ``stallkit/__init__.py``, by autodoc from its docstring."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _ROOMS = {
 }
 
 
-def public(stub: Path) -> dict[str, list[str]]:
-    """The public names by the room that they are defined in, in the stub's order."""
+def public(package: Path) -> dict[str, list[str]]:
+    """The public names by the room that they are defined in, in the order of the package."""
     found: dict[str, list[str]] = {}
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+    for node in ast.walk(ast.parse(package.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            names = [one.asname or one.name for one in node.names]
-            found.setdefault((node.module or "").partition(".")[0], []).extend(names)
-    return found
+            names = [one.asname for one in node.names if one.asname]
+            found.setdefault((node.module or "").removeprefix("stallkit.").partition(".")[0], []).extend(names)
+    return {room: names for room, names in found.items() if names}
 
 
-def pages(stub: Path) -> Iterator[tuple[str, str]]:
+def pages(package: Path) -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
-    rooms = public(stub)
+    rooms = public(package)
     order = [room for room in _ROOMS if room in rooms] + [room for room in rooms if room not in _ROOMS]
     paths = {room: _ROOMS.get(room, (room, room.capitalize())) for room in order}
     listed = "\n".join(path for path, _ in paths.values())

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import stallkit
 from stallkit import private
 from stallkit.errors import StoreError
 from stallkit.signals.askpass import askpass_dir
@@ -20,7 +19,7 @@ from stallkit.signals.askpass import askpass_dir
 __all__ = ["environment", "python"]
 
 LAUNCHER = "askpass"
-_ROOT = str(Path(stallkit.__file__).resolve().parent.parent)
+_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 def environment(folder: Path | None = None) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Collection, Iterable
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
 
 __all__ = ["Activity", "Connection", "ProcessActivity", "outgoing"]
 

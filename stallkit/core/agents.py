@@ -9,6 +9,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Collection, Iterable, Mapping, Sequence
 
+from attrs import evolve
+
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.facts import (
@@ -24,7 +26,6 @@ from stallkit.core.facts import (
 )
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Pack
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
 __all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_of", "proven", "runs_another"]

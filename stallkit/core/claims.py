@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import Collection, Iterator
 
+from attrs import evolve
+
 from stallkit.core.facts import SHELLS, plain
 from stallkit.core.marks import Marks
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
 from stallkit.core.status import Status
 from stallkit.core.status import plain as one_line
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 
 __all__ = ["claims"]

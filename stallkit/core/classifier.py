@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pkgutil import get_data
 from typing import Callable, Iterable, Protocol
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
 
 __all__ = ["SILENT", "Classifier", "Rows", "parse", "shipped"]
 

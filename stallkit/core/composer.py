@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Iterator
 
 import regex
+from attrs import evolve, field, frozen
 
 from stallkit.core.screen import Cursor, Screen
 from stallkit.core.text import cells, fold, strip
-from stallkit.core.values import evolve, field, frozen
 
 __all__ = ["Composer", "Written", "written"]
 

@@ -11,7 +11,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
-from stallkit.core.values import field, frozen, ge
+from attrs import field, frozen
+from attrs.validators import ge
 
 __all__ = ["CHOICE", "RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from attrs import frozen
+
 from stallkit.core.composer import Composer
 from stallkit.core.last_message import ITEM, last_message, prose
 from stallkit.core.screen import Screen
@@ -23,7 +25,6 @@ from stallkit.core.turn_words import (
     STOPPED,
     TO_THE_PERSON,
 )
-from stallkit.core.values import frozen
 
 __all__ = ["UNKNOWN", "EndedTurn", "How", "class_of", "ended_turn", "of_failure", "of_message"]
 

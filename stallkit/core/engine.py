@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, Callable, Iterable, Mapping, Self
 
 import regex
+from attrs import field, frozen
 
 from stallkit.core.facts import INTERPRETERS
-from stallkit.core.given import wrong
 from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, Found, Span, compiled, find, find_in, region
@@ -26,8 +26,7 @@ from stallkit.core.screen import Region, Screen, as_screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
 from stallkit.core.signature_ref import DetectionRef, SignatureRef
-from stallkit.core.values import field, frozen
-from stallkit.errors import DuplicateSignature, SignatureError
+from stallkit.errors import DuplicateSignature, SignatureError, bad_argument
 
 __all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
 
@@ -440,7 +439,9 @@ def _packs(given: Iterable[Pack]) -> tuple[Pack, ...]:
     packs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     for one in packs:
         if not isinstance(one, Pack):
-            raise wrong("an engine is made of packs", one, "Engine.default() has those installed, load_pack reads one")
+            raise bad_argument(
+                "an engine is made of packs", one, "Engine.default() has those installed, load_pack reads one"
+            )
     return packs
 
 

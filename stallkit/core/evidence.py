@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
+from attrs import frozen
+
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, TtyFacts, listens
@@ -14,7 +16,6 @@ from stallkit.core.reports import reported
 from stallkit.core.said import names_person
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State, Tier
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 
 __all__ = ["Kernel", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret"]

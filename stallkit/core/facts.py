@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, Mapping
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
 
 __all__ = [
     "KEYS_ALONE_S",

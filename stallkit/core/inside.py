@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from attrs import evolve
+
 from stallkit.core.retrying import MESSAGE, PERSON
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Verdict
 
 __all__ = ["asks_inside", "last_prompt", "may_ask_inside"]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from stallkit.core.given import wrong
-from stallkit.core.values import frozen
+from attrs import frozen
+
+from stallkit.errors import bad_argument
 
 __all__ = ["KEY_NAMES", "Keys"]
 
@@ -67,7 +68,7 @@ class Keys:
         if isinstance(text, Keys):
             return text
         if not isinstance(text, str):
-            raise wrong("keys are written as a text", text, "write such as 'Down Enter'")
+            raise bad_argument("keys are written as a text", text, "write such as 'Down Enter'")
         sequence: list[Key] = []
         position = 0
         text = text.rstrip()

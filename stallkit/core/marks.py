@@ -12,9 +12,10 @@ import binascii
 import re
 from typing import Callable, Literal
 
+from attrs import evolve, frozen
+
 from stallkit.core.osc import RESET, OscReader
 from stallkit.core.status import Records, Status, plain, strongest
-from stallkit.core.values import evolve, frozen
 
 __all__ = ["Marks", "MarksReader", "Notice", "Progress"]
 

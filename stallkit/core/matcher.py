@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import regex
+from attrs import frozen
 
 from stallkit.core.screen import Region, Screen
 from stallkit.core.signature import Clause
-from stallkit.core.values import frozen
 
 __all__ = ["Budget", "Found", "Span", "compiled", "find", "find_in", "last_in", "region"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
+from attrs import evolve, frozen
+
 from stallkit.core.engine import Detection
 from stallkit.core.margin import SIDES
 from stallkit.core.screen import Screen
-from stallkit.core.values import evolve, frozen
 
 __all__ = ["Menu", "MenuOption", "bare", "menu_of", "read_menu"]
 

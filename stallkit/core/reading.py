@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from typing import Callable, Iterator, Mapping, Sequence
 
+from attrs import evolve, field, frozen
+
 from stallkit.core.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides, side_alone
 from stallkit.core.screen import Screen
 from stallkit.core.text import cells
-from stallkit.core.values import evolve, field, frozen
 
 __all__ = ["Option", "ReadRow", "Reading", "begins_in_sight", "content", "is_rule", "read", "read_among", "read_any"]
 

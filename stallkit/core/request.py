@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Mapping, Sequence
 
+from attrs import field, frozen
+
 from stallkit.core.dialog import FieldSpec, FieldType, Role
 from stallkit.core.reading import Option
 from stallkit.core.simple_command import simple_command
-from stallkit.core.values import field, frozen
 
 __all__ = ["CLOSED", "Request", "how_many"]
 

@@ -8,11 +8,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Iterable, Self
 
-from stallkit.core.given import wrong
+from attrs import evolve, field, frozen
+
 from stallkit.core.json_form import json_form
 from stallkit.core.short_repr import short_repr
 from stallkit.core.text import cells, cut, fold, hides, strip
-from stallkit.core.values import evolve, field, frozen
+from stallkit.errors import bad_argument
 
 __all__ = ["Cursor", "Region", "Screen", "Size", "as_screen", "join_wraps", "selected"]
 
@@ -106,7 +107,7 @@ class Screen:
 
     def __attrs_post_init__(self) -> None:
         if isinstance(self.lines, str):
-            raise wrong("lines is a row each", self.lines, "Screen.from_text makes a screen of a text")
+            raise bad_argument("lines is a row each", self.lines, "Screen.from_text makes a screen of a text")
         object.__setattr__(self, "text", "\n".join([line.rstrip() for line in self.lines]))
         object.__setattr__(self, "_shown", "\n".join(self.lines))
 
@@ -130,7 +131,7 @@ class Screen:
         'Proceed? [y/N] '
         """
         if not isinstance(text, str):
-            raise wrong("a screen is made of a text", text, _BYTES if isinstance(text, bytes) else "")
+            raise bad_argument("a screen is made of a text", text, _BYTES if isinstance(text, bytes) else "")
         try:
             if min((*(cursor or ()), *(size or ())), default=0) < 0:
                 raise ValueError(f"a cursor and a size count from 0, not {cursor} and {size}")
@@ -381,7 +382,7 @@ def as_screen(given: Screen | str) -> Screen:
         hint = "give its capture().screen, or use check()"
     else:
         hint = _BYTES if isinstance(given, bytes) else ""
-    raise wrong("what is looked at is a Screen or a text", given, hint)
+    raise bad_argument("what is looked at is a Screen or a text", given, hint)
 
 
 def selected(line: str) -> bool:

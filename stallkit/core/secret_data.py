@@ -8,7 +8,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import Iterator, Mapping
 
-from stallkit.core.values import frozen
+from attrs import frozen
 
 __all__ = ["beginnings", "labels", "matches", "words"]
 

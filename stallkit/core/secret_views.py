@@ -11,8 +11,9 @@ from bisect import bisect_right
 from itertools import accumulate, pairwise
 from typing import Iterable, Iterator, Sequence
 
+from attrs import frozen
+
 from stallkit.core.text import cells
-from stallkit.core.values import frozen
 
 __all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "View", "joined", "views"]
 

@@ -6,12 +6,13 @@ A signal never presses a key.  It says what the session does; the prompt that is
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Mapping
+from typing import Mapping, Sequence
+
+from attrs import field, frozen
 
 from stallkit.core.signature import Kind, State
-from stallkit.core.values import field, frozen
 
-__all__ = ["Guard", "Signal"]
+__all__ = ["Guard", "Signal", "decisive"]
 
 
 class Guard(StrEnum):
@@ -66,3 +67,17 @@ class Signal:
         age = "" if self.age_s is None else f", {self.age_s:.0f} s ago"
         words = f": {self.words}" if self.words else ""
         return f"{self.app or 'the program'} {verb} {says}{words} [{self.source}{age}]"
+
+
+_GUARDS = (Guard.NONE, Guard.NAMED, Guard.PROCESS)
+_STATES = (State.IDLE, State.WORKING, State.WAITING)  # who waits needs a person, whatever its other parts do
+
+
+def decisive(signals: Sequence[Signal]) -> Signal | None:
+    """The signal that decides: the best guarded, of those the one that waits, of those the latest; or None."""
+    return max((signal for signal in signals if signal.counts), key=_rank, default=None)
+
+
+def _rank(signal: Signal) -> tuple[int, int, float]:
+    place = _STATES.index(signal.state) if signal.state in _STATES else -1
+    return _GUARDS.index(signal.guard), place, -(signal.age_s or 0.0)

@@ -6,13 +6,15 @@ import re
 from enum import IntEnum, StrEnum
 from typing import Any, Iterable, Mapping
 
+from attrs import field, frozen
+from attrs.validators import ge, instance_of, le
+
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
 from stallkit.core.needs import Needs, needs, texts
 from stallkit.core.short_repr import short_repr
-from stallkit.core.values import field, frozen, ge, instance_of, le
 from stallkit.errors import DuplicateSignature, SignatureError
 
 __all__ = [

@@ -12,8 +12,9 @@ import unicodedata
 from enum import StrEnum
 from typing import Callable, Sequence
 
+from attrs import evolve, frozen
+
 from stallkit.core.text import fold
-from stallkit.core.values import evolve, frozen
 
 __all__ = ["Records", "Status", "StatusKind", "StatusState", "plain", "strongest"]
 

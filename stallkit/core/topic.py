@@ -12,13 +12,14 @@ import re
 from enum import StrEnum
 from itertools import count
 
+from attrs import evolve, field, frozen
+
 from stallkit.core.ended_turn import How, class_of
 from stallkit.core.engine import Match
+from stallkit.core.signal import decisive
 from stallkit.core.signature import Certainty, State
 from stallkit.core.turn_words import LASTING
-from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Verdict
-from stallkit.evidence.signals import decisive
 
 __all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "rows_of", "topic_of"]
 

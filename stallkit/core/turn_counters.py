@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
+from attrs import frozen
+
 from stallkit.core.screen import Screen
-from stallkit.core.values import frozen
 
 __all__ = ["TurnCounters", "turn_counters"]
 

@@ -12,6 +12,7 @@ from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.retrying import retrying
+from stallkit.core.signal import decisive
 from stallkit.core.signature import Certainty, State, Tier
 from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.evidence.foreground import foreground_claim
@@ -23,7 +24,7 @@ from stallkit.evidence.marks import progress_claim, shell_claim
 from stallkit.evidence.motion import motion_claim
 from stallkit.evidence.read import proof_in_s, read_claim
 from stallkit.evidence.screen import screen_claim
-from stallkit.evidence.signals import decisive, heard, signal_claim
+from stallkit.evidence.signals import heard, signal_claim
 from stallkit.judge.reasons import reasons
 from stallkit.judge.table import Outcome, decide
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from attrs import fields
+
 from stallkit.core.dialog import Dialog, Edge, Element
-from stallkit.core.values import fields
 
 __all__ = ["DIALOG_KEYS", "RENAMED", "read_dialog", "read_dialogs"]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Callable, Collection, TypeVar
 
 import regex
+from attrs import fields
 
 from stallkit.core.composer import Composer
 from stallkit.core.matcher import compiled
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
-from stallkit.core.values import fields
 from stallkit.errors import PackFormatError, StallkitError
 from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml

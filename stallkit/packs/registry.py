@@ -9,9 +9,10 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, Callable
 
+from attrs import evolve, frozen
+
 from stallkit.core import engine
 from stallkit.core.signature import API, UNVERSIONED, Pack
-from stallkit.core.values import evolve, frozen
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers

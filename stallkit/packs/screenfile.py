@@ -19,10 +19,11 @@ import re
 from pathlib import Path
 from typing import Any, Mapping
 
+from attrs import frozen
+
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.text import escaped
-from stallkit.core.values import frozen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
 from stallkit.toml_file import TomlError, parse_toml

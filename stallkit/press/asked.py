@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Mapping, Sequence
 
+from attrs import evolve, field, frozen
+
 from stallkit.core.affirmative import affirmative
 from stallkit.core.ended_turn import EndedTurn
 from stallkit.core.keys import Keys
@@ -12,7 +14,6 @@ from stallkit.core.menu import menu_of
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.core.values import evolve, field, frozen
 from stallkit.core.verdict import Ended, Verdict
 
 __all__ = ["Asked"]

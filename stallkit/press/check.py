@@ -12,7 +12,6 @@ from attrs import evolve, field, frozen
 
 from stallkit.core.ended_turn import How
 from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.given import wrong
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.json_form import SPREAD, Time, alike, json_form
@@ -21,7 +20,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.errors import SessionGone, StoreError
+from stallkit.errors import SessionGone, StoreError, bad_argument
 from stallkit.judge.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
@@ -241,7 +240,9 @@ def opened(session: str | Transport, options: Options | None = None) -> Iterator
     """The transport of a target, closed at the end; a given transport stays open.  Raises as `open_target` does."""
     if not isinstance(session, str):
         if not hasattr(session, "capture"):
-            raise wrong("a session is a target such as 'tmux:NAME', or a transport", session, meant_target(session))
+            raise bad_argument(
+                "a session is a target such as 'tmux:NAME', or a transport", session, meant_target(session)
+            )
         yield session
         return
     transport = open_target(session, options)

@@ -7,12 +7,13 @@ may itself read like a dialog.
 
 from __future__ import annotations
 
+from attrs import evolve, frozen
+
 from stallkit.core.composer import Composer, Written, written
 from stallkit.core.engine import Match
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
-from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.who_asks import is_of, unproven
 

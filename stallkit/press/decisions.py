@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Signature
-from stallkit.core.values import frozen
 
 __all__ = [
     "Action",

@@ -13,11 +13,12 @@ from __future__ import annotations
 import time
 from typing import Callable
 
+from attrs import evolve
+
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KEYS_ALONE_S
 from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.judge.judge import judged

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence
 
+from attrs import evolve, frozen
+
 from stallkit.core.dialog import Dialog, Role
 from stallkit.core.ended_turn import EndedTurn, How
 from stallkit.core.engine import Engine
 from stallkit.core.reading import Option
 from stallkit.core.request import Request
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Ended
 from stallkit.errors import ConfigError
 from stallkit.press.asked import Asked

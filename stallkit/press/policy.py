@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from attrs import field, frozen
+
 from stallkit.core.dialog import Role
 from stallkit.core.facts import INTERPRETERS, SHELLS, plain
 from stallkit.core.keys import Keys
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
-from stallkit.core.values import field, frozen
 from stallkit.core.verdict import Ended, Verdict
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Mapping
 
-from stallkit.core.values import evolve
+from attrs import evolve
+
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, Act, Rule

@@ -6,9 +6,10 @@ import time
 from enum import StrEnum
 from typing import Callable
 
+from attrs import frozen
+
 from stallkit.core.engine import Engine
 from stallkit.core.signature import Certainty, State
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Verdict
 from stallkit.errors import SessionGone, TransportError
 from stallkit.packs.registry import installed_engine

@@ -10,11 +10,12 @@ import unicodedata
 from enum import StrEnum
 from typing import Callable, Iterator
 
+from attrs import frozen
+
 from stallkit.core.composer import Composer, written
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.jsonio import unstructure

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
+from attrs import evolve, frozen
+
 from stallkit.core.keys import Key, Keys
 from stallkit.core.menu import Menu, bare, menu_of, read_menu
 from stallkit.core.screen import Screen, selected
 from stallkit.core.signature import State
 from stallkit.core.text import cut
-from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["ENTER", "Choosing", "Strokes", "Typing", "choosing", "draft_at_prompt"]

@@ -6,8 +6,9 @@ import os
 from contextlib import suppress
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
+from attrs import evolve, field, frozen
+
 from stallkit.core.facts import SHELLS, STARTERS, How, KernelFacts, Member
-from stallkit.core.values import evolve, field, frozen
 from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, children_of, stat_of
 from stallkit.probes.threads import Seen, Threads
 

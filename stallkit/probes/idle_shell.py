@@ -9,8 +9,9 @@ import sys
 import termios
 from contextlib import suppress
 
+from attrs import frozen
+
 from stallkit.core.facts import KernelFacts, Member, plain
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.probes.procfs import PROC, Process, stat_of, text_of
 

@@ -12,9 +12,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from attrs import evolve
+
 from stallkit.core.facts import RELAYS, SHELLS, STARTERS, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.core.marks import Marks
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now

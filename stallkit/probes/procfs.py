@@ -14,8 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from attrs import frozen
+
 from stallkit.core.facts import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS, Member, names_of, plain
-from stallkit.core.values import frozen
 from stallkit.probes.command_line import HARMLESS, script_in, script_path, takes_commands
 
 __all__ = [

@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from stallkit.config import relay_socket
 from stallkit.core.marks import Marks
 from stallkit.core.status import Status, StatusKind, StatusState
-from stallkit.core.values import frozen
 from stallkit.daemon import DaemonError
 from stallkit.daemon_socket import ask
 from stallkit.probes.procfs import PROC, Process, stat_of

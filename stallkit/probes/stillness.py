@@ -10,8 +10,9 @@ import os
 from contextlib import ExitStack
 from types import TracebackType
 
+from attrs import frozen
+
 from stallkit.core.facts import KernelFacts
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import tty
 from stallkit.probes.process import settled

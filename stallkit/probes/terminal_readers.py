@@ -11,8 +11,9 @@ import time
 from contextlib import suppress
 from typing import Collection, Iterator, Mapping
 
+from attrs import frozen
+
 from stallkit.core.facts import RELAYS, How, Member
-from stallkit.core.values import frozen
 from stallkit.probes import tty
 from stallkit.probes.procfs import (
     DIRECTORY,

@@ -8,8 +8,9 @@ import struct
 from math import inf
 from typing import Sequence
 
+from attrs import frozen
+
 from stallkit.core.facts import How, Source
-from stallkit.core.values import frozen
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]

@@ -14,8 +14,9 @@ from __future__ import annotations
 import shlex
 import signal
 
+from attrs import frozen
+
 from stallkit.core.redact import MASK
-from stallkit.core.values import frozen
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts

@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Iterable, Sequence
 
+from attrs import evolve, frozen
+
 from stallkit.config import event_log
 from stallkit.core.redact import redact
-from stallkit.core.values import evolve, frozen
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
 from stallkit.press.events import Event, EventLog

@@ -6,9 +6,10 @@ import os
 from contextlib import contextmanager
 from typing import Iterator
 
+from attrs import frozen
+
 from stallkit.askpass.launcher import environment
 from stallkit.config import STATE_DIR
-from stallkit.core.values import frozen
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Session
 from stallkit.signals.per_start import told_more

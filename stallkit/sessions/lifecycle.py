@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
+from attrs import evolve
+
 from stallkit import private
 from stallkit.config import sessions_file
-from stallkit.core.values import evolve
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.finalize import finalize, write_out

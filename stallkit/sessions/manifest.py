@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import SplitResult, urlsplit
 
-from stallkit.core.values import evolve, field, frozen
+from attrs import evolve, field, frozen
+
 from stallkit.errors import ConfigError
 from stallkit.toml_file import TomlError, TomlFile, parse_toml, structured
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN

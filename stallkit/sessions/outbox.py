@@ -16,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator, Protocol
 
+from attrs import frozen
+
 from stallkit import private
 from stallkit.core.redact import redact_all
-from stallkit.core.values import frozen
 from stallkit.errors import StallkitError, StoreError
 
 __all__ = ["FINAL", "OutEvent", "drain", "pending", "put", "written"]

@@ -11,8 +11,9 @@ import os
 from pathlib import Path
 from typing import Iterable, Iterator
 
+from attrs import frozen
+
 from stallkit.config import cache_dir, state_dir, user_config
-from stallkit.core.values import frozen
 
 __all__ = ["Place", "private_places", "why_hidden", "why_private", "why_replaceable"]
 

@@ -15,8 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Iterable, Sequence
 
+from attrs import evolve
+
 from stallkit.core.redact import redact
-from stallkit.core.values import evolve
 from stallkit.database import Database
 from stallkit.errors import StartRefused
 from stallkit.jsonio import structure

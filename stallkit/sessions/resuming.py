@@ -10,7 +10,8 @@ import re
 from pathlib import Path, PurePath
 from typing import Any, Callable, Mapping, Sequence
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
+
 from stallkit.core.verdict import Verdict
 
 __all__ = ["AGENTS", "Resuming", "resume_command", "session_in", "session_of", "session_shown", "told_command"]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import StartRefused
 from stallkit.sessions.manifest import GIVEN, PROXIES, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
 from stallkit.sessions.private_places import private_places, why_hidden, why_private, why_replaceable

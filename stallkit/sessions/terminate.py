@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Callable, Collection, Iterator
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.probes.procfs import PROC, Process, Stat, all_pids, stat_of
 from stallkit.sessions.model import Session
 from stallkit.transports.tmux.identity import Identity

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from typing import Any, Iterable
 
-from stallkit.core.values import evolve, frozen
+from attrs import evolve, frozen
+
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.sessions.explain import EndFacts

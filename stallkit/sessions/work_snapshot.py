@@ -19,8 +19,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Iterator
 
+from attrs import field, frozen
+
 from stallkit import private
-from stallkit.core.values import field, frozen
 from stallkit.sessions.git_apart import (
     SnapshotFailed,
     check_own,

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from stallkit.core.values import frozen
+from attrs import frozen
 
 __all__ = [
     "DEADLINE_S",

@@ -14,10 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from attrs import field, frozen
+
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.signature import Kind
-from stallkit.core.values import field, frozen
 from stallkit.signals import hook_program
 from stallkit.signals.own_file import one_line, tail_of
 from stallkit.signals.publisher import Publisher

@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.probes.procfs import PROC, Process, stat_of
 from stallkit.signals.publisher import Publisher
 

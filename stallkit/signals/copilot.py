@@ -12,9 +12,10 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Iterator
 
+from attrs import evolve
+
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
-from stallkit.core.values import evolve
 from stallkit.signals.own_file import one_line, tail_of
 from stallkit.signals.publisher import Publisher
 

@@ -9,8 +9,9 @@ import logging
 import time
 from typing import Sequence
 
+from attrs import evolve
+
 from stallkit.core.signal import Signal
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.signals.descent import processes_below
 from stallkit.signals.source import SignalSource, installed_sources

@@ -10,9 +10,10 @@ import json
 from base64 import b64encode
 from typing import Any, Iterator
 
+from attrs import frozen
+
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
-from stallkit.core.values import frozen
 from stallkit.signals.own_file import one_line
 from stallkit.signals.publisher import MAX_BYTES, Publisher
 from stallkit.signals.sockets import listening_ports

@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Iterator
 
+from attrs import field, frozen
+
 from stallkit.core.facts import names_of
-from stallkit.core.values import field, frozen
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of, text_of
 
 __all__ = ["MAX_BYTES", "Publisher"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from stallkit.core.facts import How
 from stallkit.core.inside import last_prompt
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.probes.terminal_readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line

@@ -12,11 +12,10 @@ from typing import Mapping
 from stallkit.core.dialog import Role
 from stallkit.core.menu import menu_of
 from stallkit.core.request import how_many
-from stallkit.core.signal import Guard
+from stallkit.core.signal import Guard, decisive
 from stallkit.core.signature import NEVER_ANSWERED, State
 from stallkit.core.topic import Topic, What, rows_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.evidence.signals import decisive
 from stallkit.press.gate import is_secret
 from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, action_of
 

@@ -8,11 +8,10 @@ from attrs import evolve
 
 from stallkit.core.ended_turn import How, ended_turn
 from stallkit.core.features import talks
-from stallkit.core.signal import Guard
+from stallkit.core.signal import Guard, decisive
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.core.verdict import Ended, Snapshot, Verdict
-from stallkit.evidence.signals import decisive
 from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act

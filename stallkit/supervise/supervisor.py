@@ -18,10 +18,9 @@ from typing import Any, AsyncIterator, Callable, Collection, Iterable, Mapping, 
 from attrs import evolve
 
 from stallkit.core.engine import Engine
-from stallkit.core.given import wrong
 from stallkit.core.topic import ClearedBy
 from stallkit.core.verdict import Snapshot
-from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.errors import SessionGone, StoreError, TransportError, bad_argument
 from stallkit.jsonio import unstructure
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
@@ -450,5 +449,5 @@ def _names(given: Sequence[str]) -> Sequence[str]:
     for one in names:
         if not isinstance(one, str):
             hint = "its scheme can be registered: stallkit.transports.base" if hasattr(one, "capture") else ""
-            raise wrong("a supervisor watches targets such as 'tmux:NAME'", one, hint)
+            raise bad_argument("a supervisor watches targets such as 'tmux:NAME'", one, hint)
     return names

@@ -6,8 +6,9 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
+from attrs import frozen
+
 from stallkit.core.keys import Keys
-from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
 

@@ -10,10 +10,9 @@ import re
 from importlib import import_module
 from typing import Any, Protocol
 
-from stallkit.core.given import wrong
 from stallkit.core.screen import Screen, join_wraps
 from stallkit.core.text import cells
-from stallkit.errors import TransportUnavailable
+from stallkit.errors import TransportUnavailable, bad_argument
 
 __all__ = ["Emulator", "GhosttyEmulator", "checked_size"]
 
@@ -155,7 +154,7 @@ class GhosttyEmulator:
 def checked_size(size: tuple[int, int]) -> tuple[int, int]:
     """The size of a terminal, (columns, rows) in cells.  Raises TypeError for no size, ValueError for a bad one."""
     if not isinstance(size, tuple | list) or len(size) != 2 or not all(isinstance(one, int) for one in size):
-        raise wrong("a size is (columns, rows)", size, "write such as (80, 24)")
+        raise bad_argument("a size is (columns, rows)", size, "write such as (80, 24)")
     columns, rows = size
     if not (1 <= columns <= MAX_SIDE and 1 <= rows <= MAX_SIDE):
         raise ValueError(f"a terminal has 1 to {MAX_SIDE} columns and rows, not {columns}x{rows}")

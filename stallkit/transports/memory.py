@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Callable
 
+from attrs import evolve
+
 from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
-from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.transports.base import Closing

@@ -16,12 +16,11 @@ from itertools import count
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
-from stallkit.core.given import wrong
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, bad_argument
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
@@ -293,7 +292,7 @@ def _words(command: Sequence[str]) -> list[str]:
         raise ValueError(f"a command is a sequence of words, not {command!r}{hint}")
     for word in command:
         if not isinstance(word, str | bytes | os.PathLike):
-            raise wrong("each word of a command is a text", word, f"write {str(word)!r}")
+            raise bad_argument("each word of a command is a text", word, f"write {str(word)!r}")
     return list(command)
 
 

@@ -8,13 +8,13 @@ import time
 from itertools import count
 from typing import Callable
 
+from attrs import evolve
+
 from stallkit.core.engine import Engine
-from stallkit.core.given import wrong
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
-from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.errors import KeysRefused, SessionGone, TransportError, bad_argument
 from stallkit.jsonio import load
 from stallkit.judge.judge import judged
 from stallkit.packs.registry import installed_engine
@@ -57,7 +57,7 @@ class StreamTransport(Closing):
     ) -> None:
         """`size` is the remote terminal's (columns, rows); `name` is for the target.  Raises ValueError for a size."""
         if write is not None and not callable(write):
-            raise wrong("write is called with the bytes of each key", write, "give a function")
+            raise bad_argument("write is called with the bytes of each key", write, "give a function")
         number = next(_numbers)
         self.target = f"stream:{name or number}"
         self._identity = f"stream/{number}"
@@ -77,7 +77,7 @@ class StreamTransport(Closing):
     def feed(self, data: bytes) -> None:
         """Take what the program wrote.  Raises TypeError for text: bytes are needed, for a character may be cut."""
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise wrong(
+            raise bad_argument(
                 "feed takes the bytes as they came", data, "give data.encode()" if isinstance(data, str) else ""
             )
         if not data:

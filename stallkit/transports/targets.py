@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from typing import Callable
 
-from stallkit.core.given import wrong
 from stallkit.entry_points import entry_points
-from stallkit.errors import TransportUnavailable
+from stallkit.errors import TransportUnavailable, bad_argument
 from stallkit.transports.base import OpenTransport, Options, Transport, closing_of
 from stallkit.transports.saved import SavedTransport
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -38,7 +37,7 @@ def open_target(target: str, options: Options | None = None) -> OpenTransport:
     "'w1' is not a target: write tmux:w1"
     """
     if not isinstance(target, str):
-        raise wrong("a target is a text", target, meant_target(target))
+        raise bad_argument("a target is a text", target, meant_target(target))
     scheme, colon, address = target.partition(":")
     if not colon or not address:
         example = (

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from started import House
 from terminals import Server
 
-from stallkit.core.values import evolve
 from stallkit.press.policy_file import DAEMON_FILE, PROFILES, load_policy
 
 pytestmark = pytest.mark.e2e

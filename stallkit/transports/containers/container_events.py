@@ -10,7 +10,8 @@ import json
 from datetime import datetime
 from typing import Any
 
-from stallkit.core.values import evolve, frozen
+from attrs import evolve, frozen
+
 from stallkit.transports.base import Presence
 
 __all__ = [

@@ -9,7 +9,8 @@ import subprocess
 from contextlib import suppress
 from typing import Mapping, Protocol, Sequence
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import CaptureTimeout, ContainerError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S
 

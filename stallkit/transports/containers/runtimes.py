@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
-from stallkit.core.values import evolve, frozen
+from attrs import evolve, frozen
+
 from stallkit.errors import ContainerError, TransportError
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import DEADLINE_S, Presence

@@ -21,7 +21,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol, Sequence
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 

@@ -12,7 +12,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Callable, Iterable, Sequence
 
-from stallkit.core.values import evolve, frozen
+from attrs import evolve, frozen
+
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence

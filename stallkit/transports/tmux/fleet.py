@@ -10,7 +10,8 @@ import asyncio
 import time
 from typing import Callable, Collection, Mapping, Sequence
 
-from stallkit.core.values import field, frozen
+from attrs import field, frozen
+
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.probes.procfs import Process

@@ -8,7 +8,8 @@ from __future__ import annotations
 import shlex
 from typing import Iterable, Iterator, Mapping
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.core.verdict import Snapshot
 from stallkit.transports.tmux.format import (
     DRAWN,

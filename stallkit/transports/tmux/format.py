@@ -9,8 +9,9 @@ import os
 import time
 from typing import Mapping, Sequence
 
+from attrs import field, frozen
+
 from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.values import field, frozen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.transports.tmux.identity import FIELDS, Identity
 

@@ -12,7 +12,8 @@ import re
 from itertools import takewhile
 from typing import Mapping, Sequence
 
-from stallkit.core.values import evolve, field, frozen
+from attrs import evolve, field, frozen
+
 from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
 __all__ = ["Held", "complete", "held_look", "held_parts"]

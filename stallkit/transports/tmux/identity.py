@@ -6,7 +6,8 @@ the server's pid and start, the pane's number, and the pid of the process in it.
 
 from __future__ import annotations
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.probes.procfs import Process, Stat, stat_of
 
 __all__ = ["FIELDS", "IDENTITY", "Identity", "ServerIdentity"]

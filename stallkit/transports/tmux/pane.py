@@ -11,9 +11,10 @@ import re
 import time
 from typing import Sequence
 
+from attrs import evolve
+
 from stallkit.core.keys import Keys
 from stallkit.core.text import cells
-from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.probes.process import probed

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from typing import Mapping, Sequence
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import TransportError, TransportUnavailable
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server, not_installed

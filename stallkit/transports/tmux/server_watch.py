@@ -16,7 +16,8 @@ import signal
 from asyncio.subprocess import DEVNULL, Process
 from contextlib import suppress
 
-from stallkit.core.values import frozen
+from attrs import frozen
+
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.call import EXITED, Server, failure, not_installed
