@@ -68,8 +68,8 @@ from .supervise.session_state import WatchConfig as WatchConfig
 from .supervise.supervisor import Supervisor as Supervisor
 from .transports.base import Options as Options
 from .transports.base import Transport as Transport
-from .transports.base import open_target as open_target
 from .transports.memory import MemoryTransport as MemoryTransport
 from .transports.pexpect import PexpectTransport as PexpectTransport
 from .transports.pty import PtyTransport as PtyTransport
 from .transports.stream import StreamTransport as StreamTransport
+from .transports.targets import open_target as open_target

@@ -26,7 +26,8 @@ from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.outcome import Outcome
 from stallkit.signals.tool_call import AskedInside, asked_inside
-from stallkit.transports.base import Amid, Options, Transport, look, meant_target, open_target
+from stallkit.transports.base import Amid, Options, Transport, look
+from stallkit.transports.targets import meant_target, open_target
 
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
     from stallkit.press.decisions import Choose, Decision, Press

@@ -33,7 +33,7 @@ from stallkit.runs.run_process import Observer, RunProcess, RunState
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["WINDOW_S", "Run", "run", "run_async"]
+__all__ = ["WINDOW_S", "Run", "RunResult", "run", "run_async"]
 
 WINDOW_S = 120.0  # two minutes
 # The main thread notices a signal that the system gives to another thread only when it wakes; so it never sleeps long.

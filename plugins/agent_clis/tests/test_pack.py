@@ -7,7 +7,7 @@ import stallkit_agent_clis
 
 from stallkit import Engine, Match, Screen, load_pack
 from stallkit.core.request import how_many
-from stallkit.transports.base import open_target
+from stallkit.transports.targets import open_target
 
 PACK = load_pack("stallkit_agent_clis")
 SCREENS = Path(stallkit_agent_clis.__file__).parent / "screens"
