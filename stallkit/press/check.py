@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Callable, Iterator, Self
+from typing import Callable, Iterator, Self
 
 from attrs import evolve, field, frozen
 
@@ -24,15 +24,18 @@ from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
-from stallkit.press.outcome import Outcome
+from stallkit.press.decisions import Choose, Decision, Press, Wait
+from stallkit.press.events import Event, EventLog
+from stallkit.press.gate import press
+from stallkit.press.hung_check import hung_now
+from stallkit.press.outcome import End, Outcome
+from stallkit.press.policy import Policy
+from stallkit.press.policy_file import as_policy
+from stallkit.press.resets import resets_at
+from stallkit.press.rules import Scene
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.transports.base import Amid, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
-
-if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
-    from stallkit.press.decisions import Choose, Decision, Press
-    from stallkit.press.events import Event, EventLog
-    from stallkit.press.policy import Policy
 
 __all__ = [
     "CheckResult",
@@ -149,8 +152,6 @@ def check(
     ('stalled', 'any program may show this prompt')
     >>> session.close()
     """
-    from stallkit.press.policy_file import as_policy
-
     allowed = None if policy is None else as_policy(policy)
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
@@ -174,9 +175,6 @@ def may_press(
     >>> may_press(MemoryTransport("Proceed? [y/N] ")).why.partition(":")[0]
     'doubtful'
     """
-    from stallkit.press.policy_file import as_policy
-    from stallkit.press.rules import Scene
-
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
         verdict, seen = observe(transport, engine)
@@ -215,10 +213,6 @@ def dismiss(
     (True, 'Space', 'the prompt went away')
     >>> session.close()
     """
-    from stallkit.press.gate import End, Outcome, press
-    from stallkit.press.policy_file import as_policy
-    from stallkit.press.rules import Scene
-
     allowed = as_policy(policy)
     engine = installed_engine() if engine is None else engine
     wanted = _named(signature, engine) if isinstance(signature, str) else signature
@@ -281,8 +275,6 @@ def check_session(
     if asked is not None:
         verdict = asks_inside(verdict, asked.asks)
     elif verdict.says_it_works:
-        from stallkit.press.hung_check import hung_now
-
         verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)
     status, free_at = _status(verdict, None), _free_at(verdict)
@@ -299,10 +291,6 @@ def _answered(
     sleep: Callable[[float], None],
 ) -> CheckResult:
     """The result after what the policy allows at it was pressed."""
-    from stallkit.press.decisions import Choose, Press, Wait
-    from stallkit.press.gate import press
-    from stallkit.press.rules import Scene
-
     decision = policy.decide(found.verdict, Scene.of(found.snapshot))
     if not isinstance(decision, Press | Choose):
         return evolve(found, decision=decision)
@@ -330,8 +318,6 @@ def _free_at(verdict: Verdict) -> datetime | None:
     """When the limit is free again at which the session is held up, as its screen says it."""
     if verdict.state is not State.QUOTA:
         return None
-    from stallkit.press.resets import resets_at
-
     return resets_at(verdict, datetime.now().astimezone())
 
 
@@ -408,10 +394,10 @@ def _unlogged(log: EventLog | None, verdict: Verdict, seen: Snapshot) -> StoreEr
 
 
 def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
-    match None if outcome is None else str(outcome.end):  # by its word: to import the gate takes longer
-        case "cleared":
+    match outcome.end if outcome is not None else None:
+        case End.CLEARED:
             return Status.DISMISSED
-        case "gone":
+        case End.GONE:
             return Status.ENDED
     match verdict.state:
         case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
@@ -430,8 +416,6 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
 
 
 def _dismissal(transport: Transport, decision: Press | Choose, outcome: Outcome) -> Event:
-    from stallkit.press.events import Event
-
     facts = {
         "signature": decision.signature.id,
         "keys": str(outcome.keys) if outcome.pressed else None,
