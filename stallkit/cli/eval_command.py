@@ -18,6 +18,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.speech import quiet
 from stallkit.cli.tables import plain_console
 from stallkit.errors import StoreError
+from stallkit.jsonio import unstructure
 from stallkit.lab.evaluate import compare, corpus
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
@@ -99,7 +100,7 @@ def eval_command(
     result["problems"] = [*map(str, packs.problems), *result["problems"]]
     change = None if before is None else compare.compare(before, found.predictions, tolerance, found.settings)
     if change is not None:
-        result["baseline"] = change.as_object()
+        result["baseline"] = unstructure(change)
     if save is not None:
         with _writing(save):
             compare.save(save, result, found.predictions)

@@ -10,8 +10,10 @@ from stallkit.core.engine import Detection, Fate
 from stallkit.core.signature import Certainty, Kind, Severity, State
 from stallkit.core.verdict import Verdict
 from stallkit.jsonio import VERSION, schema
+from stallkit.lab.evaluate.compare import Comparison
 from stallkit.lab.lint.findings import Level
-from stallkit.lab.try_pattern import Wins
+from stallkit.lab.record.replay import Timeline
+from stallkit.lab.try_pattern import Trial
 from stallkit.press.check import CheckResult
 from stallkit.press.events import Event
 from stallkit.press.ready import Ready
@@ -107,11 +109,7 @@ _EVALUATED: Mapping[str, Shape] = {
     }],
     "settings": {"packs": {"*": "text"}, "screen_only": "flag", "leave_out": "any"},
     "groups?": {"*": {"*": _GROUP}}, "left_out?": "any", "skipped": ["text"], "problems": ["text"],
-    "baseline?": {
-        "became_right": ["text"], "became_wrong": ["text"], "appeared": ["text"], "vanished": ["text"],
-        "figures": {"*": ["number?"]}, "wrong_keys": {"*": ["integer"]}, "settings": ["text"],
-        "regressions": ["text"],
-    },
+    "baseline?": Comparison,
 }  # fmt: skip
 _PORTRAIT: Mapping[str, Shape] = {
     "name": "text", "title": "text", "state": State, "kind": Kind | None, "severity": Severity, "certainty": Certainty,
@@ -237,14 +235,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "record": ("the recording", {
         "file": "text", "seconds": "number", "markers": "integer", "lost_bytes": "integer", "exit_status": "integer?",
     }),
-    "replay": ("each change of verdict or truth", {
-        "duration": "number",
-        "changes": [{
-            "at": "number", "state": "text?", "certainty": Certainty | None, "kind": Kind | None, "signature": "text?",
-            "truth": "text?",
-        }],
-        "markers": [{"*": "any"}], "agreement": "number?", "problems": ["text"],
-    }),
+    "replay": ("each change of verdict or truth", {"&": Timeline, "problems": ["text"]}),
     "report": ("what the event log tells", {
         "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
         "troubles": "integer", "sessions": [_REPORTED],
@@ -285,14 +276,7 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
     "stuck-waive": ("the waiver that was granted", {"waiver": _WAIVER}),
     "stuck-waived": ("whether an operation is let through", {"waived": "flag", "waiver": (_WAIVER, "null")}),
     "stuck-waivers": ("what is let through", {"waivers": [_WAIVER]}),
-    "try": ("which rows a pattern matches", {
-        "clause": "text",
-        "screens": [{
-            "screen": "text", "rows": [{"row": "integer", "text": "text"}],
-            "wins": Wins, "other": "text?", "today": "text?",
-        }],
-        "counts": _TIMES,
-    }),
+    "try": ("which rows a pattern matches", {"clause": "text", "screens": [Trial], "counts": _TIMES}),
     "tune": ("what each change of a clause does", {
         "signature": "text", "state": State, "cases": "integer", "matched": "integer", "precision": "number?",
         "recall": "number?", "wrong_keys": "integer",

@@ -16,6 +16,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
 from stallkit.cli.tables import plain_console, progress
 from stallkit.errors import StallkitError
+from stallkit.jsonio import dump
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.replay import Look, Timeline, looks, timeline
 
@@ -54,7 +55,7 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
             line = timeline(_with_progress(taken, found.duration, tell), found)
     recording.problems.close()
     if as_json:
-        print_json({**line.as_object(), "problems": [str(problem) for problem in problems]})
+        print_json({**dump(line), "problems": [str(problem) for problem in problems]})
     elif recording.header is not None:
         _show(line)
     for problem in problems[:_SHOWN_PROBLEMS]:

@@ -14,6 +14,7 @@ from stallkit.cli.installed import engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, State
 from stallkit.errors import SignatureError, StallkitError
+from stallkit.jsonio import unstructure
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.try_pattern import Trial, counts, tried
 from stallkit.packs.screenfile import read_screen
@@ -65,7 +66,7 @@ def try_command(
     except (ValueError, re.error, SignatureError) as error:
         raise click.UsageError(f"{pattern!r}: {getattr(error, 'why', error)}") from error
     if as_json:
-        found = [one.as_object() for one in trials]
+        found = [unstructure(one) for one in trials]
         print_json({"version": 1, "clause": str(clause), "screens": found, "counts": counts(trials)})
     else:
         _print(trials, counts(trials), everything)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Iterable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from stallkit.core.engine import Engine, Fate, Rule, try_rule
 from stallkit.core.matcher import TIMEOUT_S, Budget, find, last_in, region
@@ -42,16 +42,11 @@ class Row:
 class Trial:
     """A clause on one screen; `other` is the signature that wins with it there, `today` the one without it."""
 
-    name: str
+    name: str = field(metadata={"key": "screen"})
     rows: tuple[Row, ...]
     wins: Wins
     other: str | None = None
     today: str | None = None
-
-    def as_object(self) -> dict[str, Any]:
-        """As ``stallkit try --json`` prints it."""
-        rows = [{"row": one.row, "text": one.text} for one in self.rows]
-        return {"screen": self.name, "rows": rows, "wins": str(self.wins), "other": self.other, "today": self.today}
 
 
 def tried(

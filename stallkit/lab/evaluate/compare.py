@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from stallkit.core.redact import redact, redact_all
 from stallkit.core.signature import Certainty, Kind, State
@@ -49,10 +49,6 @@ class Comparison:
     wrong_keys: dict[str, tuple[int, int]]
     settings: tuple[str, ...]  # in which the two differ
     regressions: tuple[str, ...]
-
-    def as_object(self) -> dict[str, Any]:
-        """As ``stallkit eval --json`` prints it."""
-        return asdict(self)
 
 
 def compare(

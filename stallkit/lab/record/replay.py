@@ -9,11 +9,12 @@ from __future__ import annotations
 from itertools import chain, pairwise
 from typing import Any, Iterable, Iterator
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.judge import judge
+from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.lab.notes import encode_marker
 from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
@@ -23,7 +24,7 @@ from stallkit.lab.record.player import Player
 
 __all__ = ["Change", "Look", "Timeline", "looks", "timeline"]
 
-_Words = tuple[str | None, str | None, str | None, str | None]
+_Words = tuple[State | None, Certainty | None, Kind | None, str | None]
 _END = ""  # the code for the end, which is not an event
 
 
@@ -41,9 +42,9 @@ class Change:
     """From `at` on, in seconds, this was the verdict, and this the truth (a marker's text; None: unknown)."""
 
     at: float
-    state: str | None
-    certainty: str | None
-    kind: str | None
+    state: State | None
+    certainty: Certainty | None
+    kind: Kind | None
     signature: str | None
     truth: str | None
 
@@ -61,16 +62,6 @@ class Timeline:
     changes: tuple[Change, ...]
     markers: tuple[dict[str, Any], ...]
     agreement: float | None
-
-    def as_object(self) -> dict[str, Any]:
-        """As ``stallkit replay --json`` prints it."""
-        return {
-            "version": 1,
-            "duration": round(self.duration, 3),
-            "changes": [{**asdict(one), "at": round(one.at, 3)} for one in self.changes],
-            "markers": list(self.markers),
-            "agreement": None if self.agreement is None else round(self.agreement, 4),
-        }
 
 
 def looks(recording: Recording, engine: Engine, *, with_facts: bool = True) -> Iterator[Look]:
@@ -136,20 +127,21 @@ def timeline(seen: Iterable[Look], found: Marked) -> Timeline:
     for moment, following in pairwise([*moments, found.duration]):
         while index < len(verdicts) and verdicts[index][0] <= moment:
             index += 1
-        change = Change(moment, *(verdicts[index - 1][1] if index else nothing), _truth(found, moment))
+        change = Change(round(moment, 3), *(verdicts[index - 1][1] if index else nothing), _truth(found, moment))
         if change.right is not None:
             marked_s += following - moment
             right_s += following - moment if change.right else 0.0
         if not changes or _said(changes[-1]) != _said(change):
             changes.append(change)
     markers = tuple(_marker(one.at, one.text, one.label is not None, one.line) for one in found.markers)
-    return Timeline(found.duration, tuple(changes), markers, right_s / marked_s if marked_s > 0 else None)
+    agreement = round(right_s / marked_s, 4) if marked_s > 0 else None
+    return Timeline(round(found.duration, 3), tuple(changes), markers, agreement)
 
 
 def _words(verdict: Verdict) -> _Words:
     match = verdict.match
     name = f"{match.pack.name}:{match.signature.id}" if match else None
-    return str(verdict.state), str(verdict.certainty), verdict.kind and str(verdict.kind), name
+    return verdict.state, verdict.certainty, verdict.kind, name
 
 
 def _said(change: Change) -> tuple[str | None, ...]:
