@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from stallkit.jsonio import dump as dump
     from stallkit.jsonio import load as load
     from stallkit.jsonio import schema as schema
-    from stallkit.judge.judge import judge as judge
+    from stallkit.judging.judge import judge as judge
     from stallkit.packs.hookspecs import hookimpl as hookimpl
     from stallkit.packs.load import load_pack as load_pack
     from stallkit.packs.registry import Engine as Engine
@@ -101,7 +101,7 @@ _HOMES = {
     "stallkit.core.verdict": "ProcessFacts Snapshot Verdict",
     "stallkit.errors": "ConfigError ContainerError KeysRefused PackError SessionGone StallkitError TransportError",
     "stallkit.jsonio": "dump load schema",
-    "stallkit.judge.judge": "judge",
+    "stallkit.judging.judge": "judge",
     "stallkit.packs.hookspecs": "hookimpl",
     "stallkit.packs.load": "load_pack",
     "stallkit.packs.registry": "Engine",

@@ -14,7 +14,7 @@ from stallkit.core.screen import MAX_COLUMNS, MAX_TEXT, join_wraps
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.text import cells
 from stallkit.core.verdict import Verdict
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import check_session
 from stallkit.testing.dress import Physical

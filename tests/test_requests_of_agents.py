@@ -20,7 +20,7 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.request import Request
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import Policy

@@ -29,7 +29,7 @@ from turns_model import Model, main_loop, suggests
 from stallkit.core.activity import Activity
 from stallkit.core.hung import HUNG_AFTER_S, Watchdog
 from stallkit.core.verdict import Snapshot
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import press

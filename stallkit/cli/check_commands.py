@@ -27,7 +27,7 @@ from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.jsonio import unstructure
-from stallkit.judge.table import decide, otherwise
+from stallkit.judging.table import decide, otherwise
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import printed
 from stallkit.press.events import EventLog

@@ -21,7 +21,7 @@ from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import Certainty, Signature, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, bad_argument
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog

@@ -21,7 +21,7 @@ from stallkit.core.keys import Key, Keys
 from stallkit.core.signature import Certainty, Expect, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt

@@ -17,7 +17,7 @@ from stallkit.core.signature import NEVER_ANSWERED
 from stallkit.core.text import strip
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.jsonio import unstructure
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret

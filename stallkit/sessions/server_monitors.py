@@ -17,7 +17,7 @@ from stallkit.core.topic import rows_of
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
 from stallkit.jsonio import unstructure
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.registry import Engine
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register

@@ -18,7 +18,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.facts import SHELLS, KernelFacts, Member, names_of
 from stallkit.core.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.gate import MOVES_S, End, Outcome
 from stallkit.press.interrupt import doubt_of_work
 from stallkit.press.who_asks import is_of

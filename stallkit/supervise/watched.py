@@ -19,7 +19,7 @@ from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.press.gate import End
 from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at

@@ -16,7 +16,7 @@ from stallkit.core.marks import MarksReader
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError, bad_argument
 from stallkit.jsonio import load
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.report import TerminalReport
 from stallkit.transports.base import Closing

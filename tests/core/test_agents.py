@@ -14,7 +14,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Pack, Signature, State
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge, judged
+from stallkit.judging.judge import judge, judged
 
 ALPHA = Pack("alpha", foreground=["alpha", "node"], signatures=[Signature("at_rest", "at rest", "idle", ["alpha>"])])
 BETA = Pack("beta", foreground=["beta", "node"], signatures=[Signature("busy", "busy", "working", ["working"])])

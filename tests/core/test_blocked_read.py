@@ -12,7 +12,7 @@ from stallkit.core.blocked_read import STILL_S
 from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy
 from stallkit.press.policy_file import PROFILES

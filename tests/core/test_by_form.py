@@ -20,7 +20,7 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.press.decisions import Press
 from stallkit.press.policy_file import PROFILES
 

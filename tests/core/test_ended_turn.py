@@ -16,7 +16,7 @@ from stallkit.core.agents import asked as decided
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.frames import unframed
 from stallkit.core.screen import Screen
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.lab.evaluate import corpus
 from stallkit.packs.registry import installed_engine
 

@@ -13,7 +13,7 @@ from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 
 READS = KernelFacts(listening=True, how="read")
 POLLS = KernelFacts(listening=True, how="epoll")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stallkit.core.screen import Screen
 from stallkit.core.signature import State
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 
 ENGINE = installed_engine()

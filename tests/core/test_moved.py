@@ -17,7 +17,7 @@ from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.corpus import load
 from stallkit.packs.registry import installed_engine

@@ -14,7 +14,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Press
 from stallkit.press.policy import Policy

@@ -10,7 +10,7 @@ import pytest
 
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 
 ENGINE = installed_engine()

@@ -9,7 +9,7 @@ from stallkit.core.facts import KernelFacts, Member, TtyFacts
 from stallkit.core.marks import MarksReader
 from stallkit.core.reports import reported as told
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 
 READS = KernelFacts(listening=True, how="read")
 NOBODY = KernelFacts(listening=False)

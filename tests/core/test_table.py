@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.judge.table import ROWS, decide, otherwise, printed
+from stallkit.judging.table import ROWS, decide, otherwise, printed
 
 PAGE = Path(__file__).parents[2] / "docs/judge.md"
 GUESS, SIGN, OWN, PROOF = Weight
@@ -156,7 +156,7 @@ def test_what_would_come_out_otherwise() -> None:
 
 
 def test_the_page_has_the_rows() -> None:
-    """To write them: python -m stallkit.judge.table docs/judge.md."""
+    """To write them: python -m stallkit.judging.table docs/judge.md."""
     assert "\n".join(printed()) in PAGE.read_text()
 
 

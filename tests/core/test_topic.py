@@ -17,7 +17,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import Topic, What, topic_of
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 
 CORPUS = Path(__file__).parents[1] / "corpus"

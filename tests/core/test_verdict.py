@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Detection, Engine, Rule
-from stallkit.core.facts import RELAYS, SHELLS, KernelFacts
+from stallkit.core.facts import ASKS_NOTHING, RELAYS, SHELLS, KernelFacts
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.judge.judge import ASKS_NOTHING, judge
+from stallkit.judging.judge import judge
 
 examples = settings(max_examples=120, deadline=None)
 

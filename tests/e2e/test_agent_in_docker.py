@@ -13,7 +13,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e

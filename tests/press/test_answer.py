@@ -20,7 +20,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.jsonio import dump, unstructure
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.answer import answer
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome, is_secret

@@ -19,7 +19,7 @@ from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import StoreError
 from stallkit.jsonio import dump, unstructure
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.press.events import Event, EventLog
 
 ALLOW = Signature(id="allow", title="allow", state="waiting", kind="permission", all_of=[Clause(text="Allow")])  # type: ignore[arg-type]

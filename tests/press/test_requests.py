@@ -17,7 +17,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import ConfigError
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stallkit import Engine, Screen
 from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.press.resets import reset_time, resets_at
 
 CET = timezone(timedelta(hours=1))

@@ -13,7 +13,7 @@ from terminals import Server, wait_for
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, Standstill
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.probes import tty
 from stallkit.probes.process import at_rest
 from stallkit.probes.standstill import standstill

@@ -19,7 +19,7 @@ from stallkit.core.engine import Engine
 from stallkit.core.facts import Member
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Ended, Snapshot, Verdict
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.transports.base import look
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -10,7 +10,7 @@ from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.request import how_many
 from stallkit.core.topic import topic_of
 from stallkit.core.verdict import Snapshot
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.stuck.escalate import draft_of
 from stallkit.transports.targets import open_target
 

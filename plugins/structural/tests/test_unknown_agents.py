@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, Verdict, load_pack
 from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 
 PACKS = ["stallkit_structural", "stallkit_shell_yn", "stallkit_shell_tools", "stallkit_shell_auth"]
 ENGINE = Engine([load_pack(pack) for pack in [*PACKS, "stallkit_node_prompts"]])

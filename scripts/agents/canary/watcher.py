@@ -18,7 +18,7 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, TransportError
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.press.check import observe
 from stallkit.supervise.watched import Watched
 from stallkit.transports.base import Transport

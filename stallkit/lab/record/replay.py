@@ -15,7 +15,7 @@ from stallkit.core.agents import asked
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
-from stallkit.judge.judge import judge
+from stallkit.judging.judge import judge
 from stallkit.lab.notes import encode_marker
 from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit.lab.record.cast import GAP_S, Recording

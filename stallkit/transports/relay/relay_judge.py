@@ -17,7 +17,7 @@ from attrs import evolve
 from stallkit.core.marks import MarksReader
 from stallkit.core.signature import Certainty
 from stallkit.core.verdict import ProcessFacts, Snapshot
-from stallkit.judge.judge import judged
+from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.process import probed
 from stallkit.transports.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, Kind, State
-from stallkit.judge.condition import When, claims, state, weighs
+from stallkit.judging.condition import When, claims, state, weighs
 
 __all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "otherwise", "printed", "refuted"]
 
@@ -383,6 +383,6 @@ if __name__ == "__main__":  # writes the rows into the page that is named
     from pathlib import Path
 
     page = Path(sys.argv[1])
-    begin, end = "<!-- printed by stallkit.judge.table.printed -->\n", "<!-- end -->"
+    begin, end = "<!-- printed by stallkit.judging.table.printed -->\n", "<!-- end -->"
     before, _, rest = page.read_text().partition(begin)
     page.write_text(f"{before}{begin}\n" + "\n".join(printed()) + f"\n\n{end}{rest.partition(end)[2]}")

@@ -15,18 +15,18 @@ from stallkit.core.retrying import retrying
 from stallkit.core.signal import decisive
 from stallkit.core.signature import Certainty, State, Tier
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.evidence.detected import screen_claim
 from stallkit.evidence.foreground import foreground_claim
 from stallkit.evidence.form import form_claim
 from stallkit.evidence.kernel import kernel_claim
 from stallkit.evidence.left import left_as, left_claim
 from stallkit.evidence.look import Look
-from stallkit.evidence.marks import progress_claim, shell_claim
 from stallkit.evidence.motion import motion_claim
 from stallkit.evidence.read import proof_in_s, read_claim
-from stallkit.evidence.screen import screen_claim
+from stallkit.evidence.shell_marks import progress_claim, shell_claim
 from stallkit.evidence.signals import heard, signal_claim
-from stallkit.judge.reasons import reasons
-from stallkit.judge.table import Outcome, decide
+from stallkit.judging.reasons import reasons
+from stallkit.judging.table import Outcome, decide
 
 __all__ = ["claims_of", "judge", "judged"]
 

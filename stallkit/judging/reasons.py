@@ -6,7 +6,7 @@ from typing import Iterator
 
 from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, State
-from stallkit.judge.table import Outcome, contradicted, refuted
+from stallkit.judging.table import Outcome, contradicted, refuted
 
 __all__ = ["reasons"]
 
@@ -74,7 +74,8 @@ def _unmatched(of: Claims) -> Iterator[str]:
     if kernel is not None and sign in (Sign.READS, Sign.LINE_EDITOR) and not drawn and not pager:
         yield from kernel.why
         return
-    if screen is None or screen.sign not in (Sign.UNDECIDED, Sign.EMPTY) or of.motion or front:
+    told = screen is not None and (screen.sign is Sign.UNDECIDED or (screen.sign is Sign.EMPTY and not front))
+    if not told or (of.motion and screen and screen.sign is Sign.EMPTY):
         yield "no signature matches"
     shown = screen if screen and screen.sign is Sign.UNDECIDED else of.motion or front or screen
     if shown is not None:
