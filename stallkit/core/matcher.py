@@ -94,6 +94,16 @@ def _region(name: str, screen: Screen) -> Region | None:
             return screen.tail(int(tail[5:-1]))
 
 
+def first_row(name: str, screen: Screen) -> int | None:
+    """Where that part of the screen begins, or above it; None where the screen does not have it."""
+    if name.startswith("tail"):
+        return screen.tail_rows(int(name[5:-1]))[0]
+    if name.startswith("down_to_cursor"):
+        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - int(name[15:-1]))
+    where = _region(name, screen)
+    return None if where is None else where.row
+
+
 def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     """The lowest place at which the clause holds: text nearest to the cursor is live."""
     return find_in(clause, region(clause.where, screen), budget)

@@ -27,19 +27,9 @@ class Needs:
     begins: frozenset[str] | None = None
     ends: frozenset[str] | None = None
 
-    def met(self, text: str, found: frozenset[str]) -> bool:
-        """Whether a region has all of it; `found` are the keywords of the whole screen."""
-        if self.begins is not None and text.strip()[:1] not in self.begins:
-            return False
-        if self.ends is not None and text.strip()[-1:] not in self.ends:
-            return False
-        for some in self.keywords:
-            for keyword in some & found:
-                if keyword in text:
-                    break
-            else:
-                return False
-        return True
+    def met_by(self, first: str, final: str) -> bool:
+        """Whether a prompt line may begin and end with these characters."""
+        return (self.begins is None or first in self.begins) and (self.ends is None or final in self.ends)
 
 
 def needs(text: str | None, pattern: str | None, where: str) -> Needs:
