@@ -168,8 +168,14 @@ def flatness(shown: list[Screen]) -> None:
 
 def _all_new(engine: Engine, shown: list[Screen]) -> None:
     for screen in shown:
-        last_in.cache_clear()
+        forget(engine)
         engine.detect(screen)
+
+
+def forget(engine: Engine) -> None:
+    """Forget what rows and regions of earlier screens had."""
+    last_in.cache_clear()
+    engine._keywords._row.cache_clear()
 
 
 def _all(engine: Engine, shown: list[Screen]) -> None:
@@ -219,7 +225,7 @@ def _ways(engine: Engine, plain: Callable[[str], str | None], screens: list[Scre
 
     def new() -> None:
         for one in again:
-            last_in.cache_clear()
+            forget(engine)
             engine.detect(Screen(one.lines, one.cursor))
 
     taken = interleaved(

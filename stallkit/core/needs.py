@@ -1,48 +1,50 @@
-"""What a clause cannot do without: texts of its pattern outside of what is optional, and the edges of its line.
+"""What a clause cannot do without: texts of its pattern outside of what is optional, and the edges of its rows.
 
 It errs on the side of *nothing*: what is not understood needs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Sequence
-
-from attrs import frozen
+from typing import Iterable, Sequence
 
 from stallkit.core.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 
-__all__ = ["Needs", "folded", "needs", "rarity", "texts"]
+__all__ = ["begun", "ended", "folded", "needs", "rarity", "searched", "texts"]
 
 _MOST = 400  # texts of one set: braille has 256 characters
+_ASIDE = " │┃|"  # blanks and the sides of boxes are no edges of a row
+_EDGE = "\n"  # stands for the edge of a row, in front of its first character and behind its last one
 
 
-@frozen
-class Needs:
-    """What a clause cannot do without: one of each set of its keywords, and a character at an edge of the prompt line.
+def needs(text: str | None, pattern: str | None) -> tuple[frozenset[str], ...]:
+    """Keywords, in one case (`folded`): sets of which a clause needs one each, in a row as it is `searched`.
 
-    All in one case (`folded`); blanks around them do not count.  No set, and None: nothing is known.
+    >>> needs(None, r"^(?:Allow|Permit) it now\\?$")[2:] == (frozenset({"it now?"}), begun("ap"), ended("?"))
+    True
     """
-
-    keywords: tuple[frozenset[str], ...] = ()
-    begins: frozenset[str] | None = None
-    ends: frozenset[str] | None = None
-
-    def met_by(self, first: str, final: str) -> bool:
-        """Whether a prompt line may begin and end with these characters."""
-        return (self.begins is None or first in self.begins) and (self.ends is None or final in self.ends)
+    sets = [frozenset(map(folded, some)) for some in texts(text, pattern)]
+    if pattern is not None:
+        nodes = _nodes(pattern)
+        first, last = _edge(nodes, "^"), _edge(nodes[::-1], "$")
+        sets += [some for some in (begun(first or ()), ended(last or ())) if some]
+    return tuple(dict.fromkeys(sets))
 
 
-def needs(text: str | None, pattern: str | None, where: str) -> Needs:
-    """What a clause of a text or a pattern needs of the region that it looks at.
+def begun(chars: Iterable[str]) -> frozenset[str]:
+    """The keywords of a row that begins with one of some characters, blanks and the sides of boxes aside."""
+    return frozenset(_EDGE + folded(char)[:1] for char in chars)
 
-    >>> needs(None, r"^(?:Allow|Permit) it now\\?", "prompt_line").keywords[-1]
-    frozenset({'it now?'})
-    """
-    keywords = tuple(dict.fromkeys(frozenset(map(folded, some)) for some in texts(text, pattern)))
-    if where != "prompt_line" or pattern is None:
-        return Needs(keywords)
-    nodes = _nodes(pattern)
-    return Needs(keywords, _edge(nodes, "^"), _edge(nodes[::-1], "$"))
+
+def ended(chars: Iterable[str]) -> frozenset[str]:
+    """The keywords of a row that ends with one of some characters."""
+    return frozenset(folded(char)[-1:] + _EDGE for char in chars)
+
+
+def searched(row: str) -> str:
+    """A row as keywords are looked for in it."""
+    shown = folded(row)
+    inner = shown.strip(_ASIDE)
+    return f"{shown}\0{inner[-1:]}{_EDGE}{inner[:1]}"
 
 
 def texts(text: str | None, pattern: str | None) -> list[frozenset[str]]:
@@ -66,7 +68,7 @@ def _nodes(pattern: str) -> tuple[Node, ...]:
 
 def folded(text: str) -> str:
     """The text in one case, character by character: to a pattern that ignores case, İ and ı are an i."""
-    return text.replace("İ", "i").casefold().replace("ı", "i")
+    return text.lower() if text.isascii() else text.replace("İ", "i").casefold().replace("ı", "i")
 
 
 def rarity(some: frozenset[str]) -> tuple[int, int]:
@@ -111,14 +113,21 @@ def _of_branches(group: Group) -> list[frozenset[str]]:
 
 def _edge(nodes: Sequence[Node], name: str) -> frozenset[str] | None:
     """The characters that can come first of a sequence that stands at this edge; None if it may be any."""
-    if not nodes or nodes[0] != Edge(name):
+    if not nodes:
         return None
-    chars = _first(nodes[1:], backwards=name == "$")
-    return None if chars is None or "" in chars else frozenset(map(folded, chars))
+    first, rest, backwards = nodes[0], nodes[1:], name == "$"
+    if first == Edge(name):
+        chars = _first(rest, backwards)
+        return None if chars is None or "" in chars else chars
+    if not isinstance(first, Group):
+        return None
+    every = [_edge((*(branch[::-1] if backwards else branch), *rest), name) for branch in first.branches]
+    known = [chars for chars in every if chars is not None]
+    return frozenset[str]().union(*known) if len(known) == len(every) else None
 
 
 def _first(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
-    """The characters, other than blanks, that can come first; "": there may be none; None: it may be any."""
+    """The characters that can come first, `_ASIDE` left out; "": there may be none; None: it may be any."""
     found = frozenset[str]()
     for node in nodes:
         one = _first_of(node, backwards)
@@ -133,9 +142,9 @@ def _first(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
 def _first_of(node: Node, backwards: bool) -> frozenset[str] | None:
     match node:
         case Literal(char):
-            return frozenset({"" if char.isspace() else char})
+            return frozenset({_inner(char)})
         case Chars(known):
-            return known and frozenset("" if char.isspace() else char for char in known)
+            return known and frozenset(map(_inner, known))
         case Edge():
             return frozenset({""})
         case Repeat(inner, least):
@@ -145,3 +154,7 @@ def _first_of(node: Node, backwards: bool) -> frozenset[str] | None:
             every = [_first(branch[::-1] if backwards else branch, backwards) for branch in branches]
             chars = [one for one in every if one is not None]
             return frozenset[str]().union(*chars) if len(chars) == len(every) else None
+
+
+def _inner(char: str) -> str:
+    return "" if char.isspace() or char in _ASIDE else char

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from stallkit.core import composer, dialog, keys, needs, signature
+from stallkit.core import composer, dialog, keys, signature
 from stallkit.core.signature import Pack
 
 __all__ = ["CompileError", "compiled", "fingerprint", "plain_value", "restored"]
@@ -24,11 +24,11 @@ _PROTOCOL = 5
 _MADE_OF = (
     *(signature.Pack, signature.Signature, signature.Clause, signature.Dismissal, keys.Keys, keys.Key),
     *(signature.State, signature.Kind, signature.Severity, signature.Certainty, signature.CursorState),
-    *(signature.Expect, signature.Tier, composer.Composer, needs.Needs),
+    *(signature.Expect, signature.Tier, composer.Composer),
     *(dialog.Dialog, dialog.Element, dialog.FieldSpec, dialog.FieldType, dialog.Edge, dialog.Role),
 )
 _ALLOWED = {(cls.__module__, cls.__qualname__): cls for cls in _MADE_OF}
-_READERS = ("core.pattern", "packs.file", "packs.dialog_rows", "packs.load")
+_READERS = ("core.needs", "core.pattern", "packs.file", "packs.dialog_rows", "packs.load")
 # What a compiled pack was made by: another line of it may mean another pack.
 _CODE = {*(cls.__module__ for cls in _MADE_OF), *(f"stallkit.{name}" for name in _READERS), __name__}
 _IMPORTED_NS = time.time_ns()
