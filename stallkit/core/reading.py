@@ -6,7 +6,10 @@ Pure.  Every way to read the rows is tried: a dialog that can be read in two way
 from __future__ import annotations
 
 import re
+import time
 from typing import Callable, Iterator, Mapping, Sequence
+
+import regex
 
 from stallkit.core.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.core.margin import JOINTS, MOST_ROWS, SIDES, outside_above, same_sides, side_alone
@@ -20,6 +23,7 @@ _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐�
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _EXACT = frozenset({FieldType.PATH, FieldType.ADDRESS, FieldType.COMMAND})  # they name one thing, to the letter
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
+_LIMIT_S = 0.5  # of one reading's patterns, which a pack brings: ordinary ones take some milliseconds
 
 
 @frozen
@@ -93,6 +97,13 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
 
     Where it is not wholly recognised, the reading that recognises most rows says which are left over.
     """
+    try:
+        return _read(dialog, screen)
+    except TimeoutError:
+        return Reading((), doubt="its patterns take too long to read its rows")
+
+
+def _read(dialog: Dialog, screen: Screen) -> Reading:
     lines = screen.text.split("\n")
     shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line))]
     best: Reading | None = None
@@ -171,7 +182,7 @@ class _Part:
     form: Form
     start: int
     end: int
-    match: re.Match[str]
+    match: regex.Match[str]
     clear: bool  # there is one way only to tell the fields apart
 
 
@@ -181,6 +192,7 @@ class _Reader:
     def __init__(self, dialog: Dialog, rows: list[str], at_cursor: int | None) -> None:
         self._dialog, self._rows, self._at_cursor = dialog, rows, at_cursor
         self._steps = 0
+        self._until = time.monotonic() + _LIMIT_S
         self._dead: set[tuple[int, int, int]] = set()
 
     @property
@@ -236,6 +248,13 @@ class _Reader:
         else:
             yield ()
 
+    def _match(self, pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
+        """The match of all of a text.  Raises TimeoutError where the reading has taken too long."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return pattern.fullmatch(text, timeout=left, concurrent=True)
+
     def _parts(self, number: int, at: int) -> Iterator[_Part]:
         """Each way in which one element takes rows from `at` on."""
         element = self._dialog.elements[number]
@@ -245,10 +264,10 @@ class _Reader:
                 if element.at_cursor and end - 1 != self._at_cursor:
                     continue
                 text = "\n".join(self._rows[at:end])
-                match = form.shortest.fullmatch(text)
+                match = self._match(form.shortest, text)
                 if match is None:
                     continue
-                longest = form.longest.fullmatch(text)
+                longest = self._match(form.longest, text)
                 if element.selected is not None and bool(match["mark_"]) is not element.selected:
                     continue
                 same = longest is not None and all(
@@ -382,7 +401,7 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
     once = list(_forms_of(dialog, lambda element: element.role is Role.ONCE))
-    if once and sum(any(form.shortest.fullmatch(each.text) for form in once) for each in reading.rows) != 1:
+    if once and sum(any(form.shortest.fullmatch(each.text, timeout=_LIMIT_S) for form in once) for each in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
     asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):

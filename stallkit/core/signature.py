@@ -209,6 +209,8 @@ class Clause:
             raise ValueError(f"{bad!r} is no keyword: it is a text on one line, of more than blanks")
         if (self.begins or self.ends) and self.where != "prompt_line":
             raise ValueError("begins and ends are of the prompt line: leave them out, or look at it")
+        if any(map(str.isspace, self.begins + self.ends)):
+            raise ValueError("begins and ends are characters other than blanks")
         object.__setattr__(self, "needs", (*self._given, *needs(self.text, self.pattern)))
 
     @property
