@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import lru_cache, reduce
 from itertools import accumulate
 from operator import or_

@@ -25,7 +25,7 @@ class Literal:
 
 @frozen
 class Chars:
-    """One character of several; `known` are all that it may be, None: too many to name; `source` is how it is written."""
+    """One character of several, as `source` is written; `known` are all that it may be, None: too many to name."""
 
     known: frozenset[str] | None = None
     source: str = field(default=".", eq=False, repr=False)

@@ -400,8 +400,8 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     above = outside_above(lines, [(each.row, each.as_what) for each in reading.rows], options)
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
-    once = list(_forms_of(dialog, lambda element: element.role is Role.ONCE))
-    if once and sum(any(form.shortest.fullmatch(each.text, timeout=_LIMIT_S) for form in once) for each in reading.rows) != 1:
+    once = [form.shortest for form in _forms_of(dialog, lambda element: element.role is Role.ONCE)]
+    if once and sum(any(one.fullmatch(row.text, timeout=_LIMIT_S) for one in once) for row in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
     asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):
