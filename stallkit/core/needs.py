@@ -9,25 +9,21 @@ from typing import Iterable, Sequence
 
 from stallkit.core.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 
-__all__ = ["begun", "ended", "folded", "needs", "rarity", "searched", "texts"]
+__all__ = ["ASIDE", "begun", "ended", "folded", "needs", "rarity", "searched", "texts"]
 
 _MOST = 400  # texts of one set: braille has 256 characters
-_ASIDE = " │┃|"  # blanks and the sides of boxes are no edges of a row
+ASIDE = "│┃|" + "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # are no edges of a row
 _EDGE = "\n"  # stands for the edge of a row, in front of its first character and behind its last one
 
 
 def needs(text: str | None, pattern: str | None) -> tuple[frozenset[str], ...]:
     """Keywords, in one case (`folded`): sets of which a clause needs one each, in a row as it is `searched`.
 
-    >>> needs(None, r"^(?:Allow|Permit) it now\\?$")[2:] == (frozenset({"it now?"}), begun("ap"), ended("?"))
+    >>> needs(None, r"^[❯›] \\d$") == (begun("❯›"), frozenset("❯›"))
     True
     """
-    sets = [frozenset(map(folded, some)) for some in texts(text, pattern)]
-    if pattern is not None:
-        nodes = _nodes(pattern)
-        first, last = _edge(nodes, "^"), _edge(nodes[::-1], "$")
-        sets += [some for some in (begun(first or ()), ended(last or ())) if some]
-    return tuple(dict.fromkeys(sets))
+    sets = texts(text, pattern) if pattern is None else _sets(_nodes(pattern), edges=True)
+    return tuple(dict.fromkeys(frozenset(map(folded, some)) for some in sets))
 
 
 def begun(chars: Iterable[str]) -> frozenset[str]:
@@ -43,7 +39,7 @@ def ended(chars: Iterable[str]) -> frozenset[str]:
 def searched(row: str) -> str:
     """A row as keywords are looked for in it."""
     shown = folded(row)
-    inner = shown.strip(_ASIDE)
+    inner = shown.strip(ASIDE)
     return f"{shown}\0{inner[-1:]}{_EDGE}{inner[:1]}"
 
 
@@ -54,7 +50,7 @@ def texts(text: str | None, pattern: str | None) -> list[frozenset[str]]:
     True
     """
     if pattern is not None:
-        return _texts(_nodes(pattern))
+        return _sets(_nodes(pattern), edges=False)
     lines = (line.strip() for line in (text or "").split("\n"))
     return [frozenset({line}) for line in lines if line]
 
@@ -76,23 +72,27 @@ def rarity(some: frozenset[str]) -> tuple[int, int]:
     return min(len(text.encode("utf-8", "surrogatepass")) for text in some), -len(some)
 
 
-def _texts(nodes: Sequence[Node]) -> list[frozenset[str]]:
-    """Sets of which the sequence needs one text each."""
+def _sets(nodes: Sequence[Node], edges: bool) -> list[frozenset[str]]:
+    """Sets of which the sequence needs one text each; `edges`: also what its rows begin and end with."""
     found: list[frozenset[str]] = []
     run = ""
-    for node in (*nodes, None):
+    for place, node in enumerate((*nodes, None)):
         if isinstance(node, Literal) and node.char != "\n":
             run += node.char
             continue
-        if isinstance(node, Edge) and not node.name:
+        if node == Edge():
             continue
         if text := run.strip():
             found.append(frozenset({text}))
         run = ""
+        if edges and node in (Edge("^"), Literal("\n")):
+            found += filter(None, [begun(_first(nodes[place + 1 :]) or ())])
+        if edges and node in (Edge("$"), Literal("\n")):
+            found += filter(None, [ended(_first(nodes[:place][::-1], backwards=True) or ())])
         if isinstance(node, Repeat) and node.least:
-            found += _texts([node.node])
+            found += _sets([node.node], edges)
         elif isinstance(node, Group):
-            found += _of_branches(node)
+            found += _of_branches(node, edges)
         elif isinstance(node, Chars) and node.known and not any(map(_common, node.known)):
             found.append(node.known)
     return found
@@ -103,31 +103,22 @@ def _common(char: str) -> bool:
     return char.isspace() or (char.isascii() and char.isalnum())
 
 
-def _of_branches(group: Group) -> list[frozenset[str]]:
+def _of_branches(group: Group, edges: bool) -> list[frozenset[str]]:
     if len(group.branches) == 1:
-        return _texts(group.branches[0])
-    best = [max(_texts(branch), key=rarity, default=None) for branch in group.branches]
+        return _sets(group.branches[0], edges)
+    best = [max(_sets(branch, edges), key=rarity, default=None) for branch in group.branches]
     union = frozenset[str]().union(*(one for one in best if one is not None))
     return [union] if None not in best and len(union) <= _MOST else []
 
 
-def _edge(nodes: Sequence[Node], name: str) -> frozenset[str] | None:
-    """The characters that can come first of a sequence that stands at this edge; None if it may be any."""
-    if not nodes:
-        return None
-    first, rest, backwards = nodes[0], nodes[1:], name == "$"
-    if first == Edge(name):
-        chars = _first(rest, backwards)
-        return None if chars is None or "" in chars else chars
-    if not isinstance(first, Group):
-        return None
-    every = [_edge((*(branch[::-1] if backwards else branch), *rest), name) for branch in first.branches]
-    known = [chars for chars in every if chars is not None]
-    return frozenset[str]().union(*known) if len(known) == len(every) else None
+def _first(nodes: Sequence[Node], backwards: bool = False) -> frozenset[str] | None:
+    """The characters that come first of a sequence, blanks and the sides of boxes aside; None where it may be any."""
+    chars = _perhaps(nodes, backwards)
+    return None if chars is None or "" in chars else chars
 
 
-def _first(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
-    """The characters that can come first, `_ASIDE` left out; "": there may be none; None: it may be any."""
+def _perhaps(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
+    """The same; "": there may be none."""
     found = frozenset[str]()
     for node in nodes:
         one = _first_of(node, backwards)
@@ -151,10 +142,10 @@ def _first_of(node: Node, backwards: bool) -> frozenset[str] | None:
             one = _first_of(inner, backwards)
             return one if least or one is None else one | {""}
         case Group(branches):
-            every = [_first(branch[::-1] if backwards else branch, backwards) for branch in branches]
+            every = [_perhaps(branch[::-1] if backwards else branch, backwards) for branch in branches]
             chars = [one for one in every if one is not None]
             return frozenset[str]().union(*chars) if len(chars) == len(every) else None
 
 
 def _inner(char: str) -> str:
-    return "" if char.isspace() or char in _ASIDE else char
+    return "" if char in ASIDE else char

@@ -10,7 +10,7 @@ from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
-from stallkit.core.needs import begun, ended, folded, needs, searched, texts
+from stallkit.core.needs import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen, ge, instance_of, le
 from stallkit.errors import DuplicateSignature, SignatureError
@@ -209,8 +209,8 @@ class Clause:
             raise ValueError(f"{bad!r} is no keyword: it is a text on one line, of more than blanks")
         if (self.begins or self.ends) and self.where != "prompt_line":
             raise ValueError("begins and ends are of the prompt line: leave them out, or look at it")
-        if any(map(str.isspace, self.begins + self.ends)):
-            raise ValueError("begins and ends are characters other than blanks")
+        if set(ASIDE).intersection(self.begins + self.ends):
+            raise ValueError("begins and ends are characters other than blanks and the sides of boxes")
         object.__setattr__(self, "needs", (*self._given, *needs(self.text, self.pattern)))
 
     @property

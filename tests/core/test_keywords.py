@@ -65,12 +65,14 @@ def test_texts(pattern: str, wanted: list[set[str]]) -> None:
         (r"^(?=[^a])b", "b", ""),
         (r"(?:[>#] ?)?$", "", ""),
         ("^ß$", "s", "s"),
+        (r"[?:][ │]*\n(?:\n)? {0,9}[❯>] ", "❯>", "?:"),
+        (r"(?:one\n)+two", "", "e"),
     ],
 )
 def test_edges_of_a_row(pattern: str, begins: str, ends: str) -> None:
     found = Clause(pattern=pattern).needs
     wanted = {begun(begins), ended(ends)} - {frozenset()}
-    assert {some for some in found if any("\n" in text for text in some)} == wanted
+    assert {some for some in found if all("\n" in text for text in some)} == wanted
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,7 @@ def test_what_is_not_understood_needs_nothing(pattern: str) -> None:
         ({"keywords": ["esc to", " k"]}, "k esc", False),
         ({"begins": "?❯"}, " │ ❯ one", True),
         ({"begins": "?❯"}, "one ?", False),
+        ({"begins": "?❯"}, "\u3000│ ? one", True),
         ({"ends": ":]"}, "[y/n] ", True),
         ({"begins": "a", "ends": ":"}, "b:", False),
     ],
@@ -110,6 +113,7 @@ def test_what_an_author_gives_is_a_condition(given: dict[str, Any], text: str, a
         {"pattern": "a", "keywords": ["a\nb"]},
         {"pattern": "a", "begins": "a"},
         {"pattern": "a", "ends": " ", "where": "prompt_line"},
+        {"pattern": "a", "begins": "│", "where": "prompt_line"},
     ],
 )
 def test_what_cannot_be_a_keyword_is_refused(given: dict[str, Any]) -> None:
