@@ -6,7 +6,6 @@ Pure.  Every way to read the rows is tried: a dialog that can be read in two way
 from __future__ import annotations
 
 import re
-import time
 from typing import Callable, Iterator, Mapping, Sequence
 
 import regex
@@ -23,7 +22,7 @@ _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐�
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _EXACT = frozenset({FieldType.PATH, FieldType.ADDRESS, FieldType.COMMAND})  # they name one thing, to the letter
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
-_LIMIT_S = 0.5  # of one reading's patterns, which a pack brings: ordinary ones take some milliseconds
+_LIMIT_S = 0.010  # of one pattern, which a pack brings, on some rows: ordinary ones take microseconds
 
 
 @frozen
@@ -192,7 +191,6 @@ class _Reader:
     def __init__(self, dialog: Dialog, rows: list[str], at_cursor: int | None) -> None:
         self._dialog, self._rows, self._at_cursor = dialog, rows, at_cursor
         self._steps = 0
-        self._until = time.monotonic() + _LIMIT_S
         self._dead: set[tuple[int, int, int]] = set()
 
     @property
@@ -248,13 +246,6 @@ class _Reader:
         else:
             yield ()
 
-    def _match(self, pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
-        """The match of all of a text.  Raises TimeoutError where the reading has taken too long."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return pattern.fullmatch(text, timeout=left, concurrent=True)
-
     def _parts(self, number: int, at: int) -> Iterator[_Part]:
         """Each way in which one element takes rows from `at` on."""
         element = self._dialog.elements[number]
@@ -264,10 +255,10 @@ class _Reader:
                 if element.at_cursor and end - 1 != self._at_cursor:
                     continue
                 text = "\n".join(self._rows[at:end])
-                match = self._match(form.shortest, text)
+                match = _match(form.shortest, text)
                 if match is None:
                     continue
-                longest = self._match(form.longest, text)
+                longest = _match(form.longest, text)
                 if element.selected is not None and bool(match["mark_"]) is not element.selected:
                     continue
                 same = longest is not None and all(
@@ -282,6 +273,11 @@ class _Reader:
 def _shown(line: str) -> str:
     """What a row says; empty where it is blank."""
     return RULE if is_rule(line) else content(line)
+
+
+def _match(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
+    """The match of all of a text.  Raises TimeoutError for a runaway, which ends the reading: it is doubtful."""
+    return pattern.fullmatch(text, timeout=_LIMIT_S, concurrent=True)
 
 
 def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
@@ -401,7 +397,7 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
     once = [form.shortest for form in _forms_of(dialog, lambda element: element.role is Role.ONCE)]
-    if once and sum(any(one.fullmatch(row.text, timeout=_LIMIT_S) for one in once) for row in reading.rows) != 1:
+    if once and sum(any(_match(one, row.text) for one in once) for row in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
     asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):
