@@ -96,7 +96,7 @@ def fastest(keywords: Sequence[str]) -> Search:
 
 def in_one_pass(keywords: Sequence[str]) -> Search:
     """A search for all keywords together.  Raises ImportError where `ahocorasick_rs` is not installed."""
-    from ahocorasick_rs import BytesAhoCorasick, Implementation  # of the extra `fast`
+    from ahocorasick_rs import BytesAhoCorasick, Implementation  # extra: fast
 
     # A DFA takes five times as long to build, and searches no faster.
     known = BytesAhoCorasick(list(map(_bytes, keywords)), implementation=Implementation.ContiguousNFA)

@@ -184,8 +184,8 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
     if not clauses:
         return
     try:
-        import deno
-        import redos_linter
+        import deno  # extra: lint
+        import redos_linter  # extra: lint
     except ImportError:
         notes.append(MISSING)
         return
