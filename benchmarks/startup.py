@@ -1,6 +1,6 @@
 """What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
 
-Each command as a whole process beside a bare `python -c pass`, in turns in one run: with compiled packs in the cache
+Each command as a whole process beside a bare `python -c pass`, in turns in one run: with parsed packs in the cache
 (warm) and without any (cold); some also where a session was started, or where a supervisor runs and answers.  CPU
 time is what a ratio is taken of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own
 case, as in any installed package.

@@ -23,7 +23,7 @@ from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.watched import Watched
 
 ROWS, COLUMNS = 24, 80
-TEXT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+TEXT = Path(__file__).parent.parent / "docs" / "watch.md"
 
 
 class Room:

@@ -34,7 +34,7 @@ __all__ = [
     "waivers_file",
 ]
 
-CACHE = "STALLKIT_CACHE"  # a directory for compiled packs, or off
+CACHE = "STALLKIT_CACHE"  # a directory for parsed packs, or off
 FILE = "stallkit.toml"  # settings, also in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected
 STATE_DIR = "STALLKIT_STATE_DIR"

@@ -72,7 +72,7 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
     """The same with all that stands there."""
     lines = [line.rstrip() for line in screen.lines]
     filled = [row for row, line in enumerate(lines) if line]
-    last = filled[-1] if filled else 0
+    last = screen.last_live_row  # above what is fixed to the foot of a screen (tests/core/test_screen.py)
     if where == "screen":
         return "\n".join(lines), 0
     if where == "title":
@@ -81,7 +81,8 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
         start = max(0, last + 1 - int(where[5:-1]))
         return "\n".join(lines[start : last + 1]), start
     if where == "block":
-        marked = [row for row in filled if re.match(rf"[\s│┃║|▌▏]*[{MARKS}](\s|$|[◯◉○●☐☑\[])", screen.lines[row])]
+        shown = [row for row in filled if row <= last]
+        marked = [row for row in shown if re.match(rf"[\s│┃║|▌▏]*[{MARKS}](\s|$|[◯◉○●☐☑\[])", screen.lines[row])]
         if not marked:
             return "", 0
         row = screen.cursor.row if screen.cursor and screen.cursor.row in marked else marked[-1]
@@ -141,10 +142,25 @@ def places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
+def in_one_case(text: str) -> str:
+    return "".join("i" if char in "\u0130\u0131" else char.casefold() for char in text)
+
+
+def admitted(clause: Clause, text: str) -> bool:
+    """Whether a region has what the author says that the clause needs."""
+    shown = in_one_case(text)
+    edges = shown.strip(" │┃|")
+    return (
+        any(in_one_case(keyword) in shown for keyword in clause.keywords or [""])
+        and (not clause.begins or edges[:1] in [*in_one_case(clause.begins)])
+        and (not clause.ends or edges[-1:] in [*in_one_case(clause.ends)])
+    )
+
+
 def rows(clause: Clause, screen: Screen) -> tuple[int, int] | None:
     """The first and last row of the lowest place where a clause holds; line ends around it belong to no row."""
     where = region(clause.where, screen)
-    found = list(places(clause, where[0])) if where else []
+    found = list(places(clause, where[0])) if where and admitted(clause, where[0]) else []
     if where is None or not found:
         return None
     start, end = found[-1]
@@ -156,8 +172,8 @@ def rows(clause: Clause, screen: Screen) -> tuple[int, int] | None:
     return top, top + where[0][start:end].count("\n")
 
 
-def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
-    """The rows that a signature rests on, or None."""
+def holds(signature: Signature, screen: Screen) -> list[tuple[int, int]] | None:
+    """The rows that each clause of a signature rests on, but for those on the title; None where it does not hold."""
     visible = screen.cursor.visible if screen.cursor else None
     wanted = {CursorState.ANY: (True, False), CursorState.VISIBLE: (True,), CursorState.HIDDEN: (False,)}
     if signature.cursor is CursorState.SEEN and not visible:
@@ -170,7 +186,17 @@ def holds(signature: Signature, screen: Screen) -> tuple[int, int] | None:
     placed = [at for clause, at in found.items() if at and clause.where != "title"]  # the title is in no row
     if signature.state is State.QUOTA and placed and all(said_by_person(screen, top) for top, _ in placed):
         return None  # who asks about a limit has not reached one
-    return min((top for top, _ in placed), default=-1), max((bottom for _, bottom in placed), default=10_000)
+    return placed
+
+
+def stale(one: Signature, at: list[tuple[int, int]], other: Signature, other_at: list[tuple[int, int]]) -> bool:
+    """Whether a waiting signature counts no more: the other one goes on wholly below it, or it is a draft in it."""
+    top, bottom = min((top for top, _ in at), default=-1), max((bottom for _, bottom in at), default=10_000)
+    if other.state is State.IDLE:
+        last = 1 if State.IDLE in one.allow_below else 0  # the status line of what stands above it
+        if any(upper <= top and upper < bottom <= lower - last for upper, lower in other_at):
+            return True
+    return other.state not in one.allow_below and min((upper for upper, _ in other_at), default=-1) > bottom
 
 
 def reference(packs: tuple[Pack, ...], screen: Screen) -> str | None:
@@ -180,13 +206,9 @@ def reference(packs: tuple[Pack, ...], screen: Screen) -> str | None:
         found = holds(one, screen)
         if found is None:
             continue
-        stale = False
-        if one.state is State.WAITING:
-            for _, other in order:
-                if other.state in (State.WORKING, State.IDLE) and other.state not in one.allow_below:
-                    below = holds(other, screen)
-                    stale = stale or (below is not None and below[0] > found[1])
-        if not stale:
+        lively = [other for _, other in order if other.state in (State.WORKING, State.IDLE)]
+        below = [(other, holds(other, screen)) for other in lively if one.state is State.WAITING]
+        if not any(other_at is not None and stale(one, found, other, other_at) for other, other_at in below):
             return f"{pack.name}:{one.id}"
     return None
 

@@ -198,7 +198,7 @@ def lint_command(
     \b
     Exit codes: 0 no error; 7 errors; 1 operational error; 64 usage.
     Example:    stallkit lint src/stallkit_acme --json
-                stallkit lint --explain SK102
+                stallkit lint --explain SK105
     """
     if code is not None:
         _explain(code)

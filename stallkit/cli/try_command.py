@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Iterator
 
 import click
+import regex
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
@@ -60,10 +60,10 @@ def try_command(
     problems: list[StallkitError] = []
     try:
         if not literal:
-            re.compile(pattern)
+            regex.compile(pattern)
         clause = Clause(pattern if literal else None, None if literal else pattern, where, ignore_case)
         trials = list(tried(clause, _screens(files, problems), engine().packs, State(state), foreground))
-    except (ValueError, re.error, SignatureError) as error:
+    except (ValueError, regex.error, SignatureError) as error:
         raise click.UsageError(f"{pattern!r}: {getattr(error, 'why', error)}") from error
     if as_json:
         found = [unstructure(one) for one in trials]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 from typing import Iterator
@@ -20,7 +19,7 @@ _ABOVE = 2  # rows that `above` is shown
 
 
 def _pattern(value: str) -> str:
-    re.compile(value)  # raises re.error, which names what is wrong
+    regex.compile(value)  # raises regex.error, which names what is wrong
     return value
 
 
@@ -33,7 +32,7 @@ class Composer:
     of the screen.  `placeholder` is what stands in place of a text.  `modes` are first characters of a text that the
     agent does not take as text, `lists` those of a last word for which it shows a list from which Enter would choose.
     `lines`: it takes several lines by bracketed paste, and shows them as they are.
-    Raises re.error for an invalid pattern.
+    Raises regex.error for an invalid pattern.
 
     >>> Composer(lead="> ", lists="@").typed("look at @notes")
     'look at @notes '

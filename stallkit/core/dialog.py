@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
+import regex
 from attrs import field, frozen
 from attrs.validators import ge
 
@@ -77,7 +78,7 @@ CHOICE = re.compile(
     rf"(?:(?P<mark>[{_MARKS}])[ ]+)?(?:\[(?P<before>.?)\][ ]+)?(?P<number>\d{{1,2}})[.)][ ]+(?:\[(?P<box>.?)\][ ]+)?"
     r"(?P<label>\S+(?:[ ]\S+)*)(?:[ ]{2,}(?P<about>\S.*))?"
 )
-_CHOICES = re.compile(rf"(?:[{_MARKS}][ ]+)?(?:\[.?\][ ]+)?\d{{1,2}}[.)][ ]+\S.*(?:\n(?!{RULE}(?:\n|$)).+)*")
+_CHOICES = regex.compile(rf"(?:[{_MARKS}][ ]+)?(?:\[.?\][ ]+)?\d{{1,2}}[.)][ ]+\S.*(?:\n(?!{RULE}(?:\n|$)).+)*")
 _CHOICES_ROWS = 60
 
 
@@ -164,7 +165,7 @@ class Element:
     rule is a row of box drawing.  Choices are a numbered list of options whose words are anybody's, with what is said
     of each behind or below it.
     `times` is how often it occurs, at least and at most; `at_cursor`: the cursor stands behind it, with nothing to its
-    right.  Raises ValueError.
+    right.  Raises ValueError, and regex.error for a pattern that is none.
     """
 
     row: tuple[str, ...] = field(default=(), converter=_strings)
@@ -187,7 +188,7 @@ class Element:
         if self.role is not None and not self.option:
             raise ValueError("only an option has a role")
         for text in self.pattern:
-            re.compile(text, re.VERBOSE if "(?x)" in text else 0)
+            regex.compile(text)  # raises regex.error
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -198,7 +199,7 @@ class Element:
     def names(self) -> frozenset[str]:
         """The fields in it."""
         if self.pattern:
-            return frozenset(name for text in self.pattern for name in re.compile(text).groupindex)
+            return frozenset(name for text in self.pattern for name in regex.compile(text).groupindex)
         return frozenset(name for text in self.sources for name in _PLACE.findall(text))
 
 
@@ -206,23 +207,23 @@ class Element:
 class Form:
     """One alternative of an element, compiled: `shortest` and `longest` differ in what a field takes."""
 
-    shortest: re.Pattern[str]
-    longest: re.Pattern[str]
+    shortest: regex.Pattern[str]
+    longest: regex.Pattern[str]
     rows: int  # that it takes at most
     source: str
 
 
 def _forms(element: Element, fields: Mapping[str, FieldSpec]) -> tuple[Form, ...]:
-    flags = re.IGNORECASE if element.ignore_case else re.NOFLAG
+    flags = regex.IGNORECASE if element.ignore_case else 0
     if element.choices:
         return (Form(_CHOICES, _CHOICES, _CHOICES_ROWS, element.sources[0]),)
     if element.pattern:
-        compiled = [re.compile(text, flags) for text in element.pattern]
+        compiled = [regex.compile(text, flags) for text in element.pattern]
         return tuple(Form(one, one, 1, one.pattern) for one in compiled)
     return tuple(_form(text, bool(element.option), fields, flags) for text in element.sources)
 
 
-def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.RegexFlag) -> Form:
+def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: int) -> Form:
     pieces = _PLACE.split(" ".join(text.split()))
     short = long = ""
     rows = 0 if option else min(_FLOW_ROWS, len(text) // 8 + 1)
@@ -240,7 +241,7 @@ def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: re.Re
     if option:
         short, long = (f"{_OPTION}(?P<text_>{body}){_TICK}" for body in (short, long))
         rows = max(rows, 1) + max(2, len(text) // 30)
-    return Form(re.compile(short, flags), re.compile(long, flags), rows, " ".join(text.split()))
+    return Form(regex.compile(short, flags), regex.compile(long, flags), rows, " ".join(text.split()))
 
 
 def _elements(values: Iterable[Element | str]) -> tuple[Element, ...]:

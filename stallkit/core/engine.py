@@ -220,6 +220,9 @@ class Tried:
     vetoed: bool = False
 
 
+_NO = Tried(False)
+
+
 class Engine:
     """Packs, compiled once: `detect` finds the first signature that matches a screen.
 
@@ -390,13 +393,13 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
     search = search or (lambda clause, budget: find(clause, screen, budget))
     signature = rule.signature
     if not _cursor_fits(signature.cursor, screen):
-        return Tried(False)
+        return _NO
     doubtful: Clause | None = None
     spans: list[Span] = []
     for clause in signature.all_of:
         found = search(clause, budget)
         if found.held is False:
-            return Tried(False)
+            return _NO
         if found.span is None:
             doubtful = doubtful or clause
         else:
@@ -408,7 +411,7 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
         if found.held is None:
             doubtful = doubtful or clause
     if signature.state is State.QUOTA and _quoted(spans, screen):
-        return Tried(False)  # who asks about a limit has not reached one
+        return _NO  # who asks about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)
     return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))

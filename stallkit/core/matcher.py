@@ -47,6 +47,9 @@ class Found:
     span: Span | None = None
 
 
+_NO = Found(False)
+
+
 class Budget:
     """What one look at a screen may spend on a pack's patterns: `limit_s` for the next search.
 
@@ -94,6 +97,16 @@ def _region(name: str, screen: Screen) -> Region | None:
             return screen.tail(int(tail[5:-1]))
 
 
+def first_row(name: str, screen: Screen) -> int | None:
+    """Where that part of the screen begins, or above it; None where the screen does not have it."""
+    if name.startswith("tail"):
+        return screen.tail_rows(int(name[5:-1]))[0]
+    if name.startswith("down_to_cursor"):
+        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - int(name[15:-1]))
+    where = _region(name, screen)
+    return None if where is None else where.row
+
+
 def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
     """The lowest place at which the clause holds: text nearest to the cursor is live."""
     return find_in(clause, region(clause.where, screen), budget)
@@ -102,10 +115,10 @@ def find(clause: Clause, screen: Screen, budget: Budget) -> Found:
 def find_in(clause: Clause, where: Region | None, budget: Budget) -> Found:
     """The same in its region."""
     if where is None:
-        return Found(False)
+        return _NO
     if clause.text is not None and not clause.ignore_case:
         place = _last_literal(clause.text, where.text)  # costs no budget
-        return Found(False) if place is None else Found(True, _span(clause, where, *place))
+        return _NO if place is None else Found(True, _span(clause, where, *place))
     while not budget.spent:
         try:
             place = last_in(clause, where.text, budget.limit_s)
@@ -116,7 +129,7 @@ def find_in(clause: Clause, where: Region | None, budget: Budget) -> Found:
             continue  # the first may be due to other threads: regex counts the CPU time of the whole process
         except regex.error:  # accepted by re, refused by regex: lint reports it, a look must not fail on it
             break
-        return Found(False) if place is None else Found(True, _span(clause, where, *place))
+        return _NO if place is None else Found(True, _span(clause, where, *place))
     return Found(None)
 
 
@@ -124,6 +137,8 @@ def find_in(clause: Clause, where: Region | None, budget: Budget) -> Found:
 def last_in(clause: Clause, text: str, limit_s: float) -> tuple[int, int] | None:
     """Start and end of the last place at which a clause holds in a text; TimeoutError where it takes too long."""
     found = None
+    if not clause.admits(text):
+        return None
     for match in compiled(clause).finditer(text, timeout=limit_s, concurrent=True):  # the limit is for the whole loop
         found = match.span()
         if clause.text is not None:

@@ -1,58 +1,46 @@
-"""What a clause cannot do without: texts of its pattern outside of what is optional, and the edges of its line.
+"""What a clause cannot do without: texts of its pattern outside of what is optional, and the edges of its rows.
 
 It errs on the side of *nothing*: what is not understood needs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Sequence
-
-from attrs import frozen
+from typing import Iterable, Sequence
 
 from stallkit.core.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 
-__all__ = ["Needs", "folded", "needs", "rarity", "texts"]
+__all__ = ["ASIDE", "begun", "ended", "folded", "needs", "rarity", "searched", "texts"]
 
 _MOST = 400  # texts of one set: braille has 256 characters
+ASIDE = "│┃|" + "".join(char for char in map(chr, range(0x3001)) if char.isspace())  # are no edges of a row
+_EDGE = "\n"  # stands for the edge of a row, in front of its first character and behind its last one
 
 
-@frozen
-class Needs:
-    """What a clause cannot do without: one of each set of its keywords, and a character at an edge of the prompt line.
+def needs(text: str | None, pattern: str | None) -> tuple[frozenset[str], ...]:
+    """Keywords, in one case (`folded`): sets of which a clause needs one each, in a row as it is `searched`.
 
-    All in one case (`folded`); blanks around them do not count.  No set, and None: nothing is known.
+    >>> needs(None, r"^[❯›] \\d$") == (begun("❯›"), frozenset("❯›"))
+    True
     """
-
-    keywords: tuple[frozenset[str], ...] = ()
-    begins: frozenset[str] | None = None
-    ends: frozenset[str] | None = None
-
-    def met(self, text: str, found: frozenset[str]) -> bool:
-        """Whether a region has all of it; `found` are the keywords of the whole screen."""
-        if self.begins is not None and text.strip()[:1] not in self.begins:
-            return False
-        if self.ends is not None and text.strip()[-1:] not in self.ends:
-            return False
-        for some in self.keywords:
-            for keyword in some & found:
-                if keyword in text:
-                    break
-            else:
-                return False
-        return True
+    sets = texts(text, pattern) if pattern is None else _sets(_nodes(pattern), edges=True)
+    return tuple(dict.fromkeys(frozenset(map(folded, some)) for some in sets))
 
 
-def needs(text: str | None, pattern: str | None, where: str) -> Needs:
-    """What a clause of a text or a pattern needs of the region that it looks at.
+def begun(chars: Iterable[str]) -> frozenset[str]:
+    """The keywords of a row that begins with one of some characters, blanks and the sides of boxes aside."""
+    return frozenset(_EDGE + folded(char)[:1] for char in chars)
 
-    >>> needs(None, r"^(?:Allow|Permit) it now\\?", "prompt_line").keywords[-1]
-    frozenset({'it now?'})
-    """
-    keywords = tuple(dict.fromkeys(frozenset(map(folded, some)) for some in texts(text, pattern)))
-    if where != "prompt_line" or pattern is None:
-        return Needs(keywords)
-    nodes = _nodes(pattern)
-    return Needs(keywords, _edge(nodes, "^"), _edge(nodes[::-1], "$"))
+
+def ended(chars: Iterable[str]) -> frozenset[str]:
+    """The keywords of a row that ends with one of some characters."""
+    return frozenset(folded(char)[-1:] + _EDGE for char in chars)
+
+
+def searched(row: str) -> str:
+    """A row as keywords are looked for in it."""
+    shown = folded(row)
+    inner = shown.strip(ASIDE)
+    return f"{shown}\0{inner[-1:]}{_EDGE}{inner[:1]}"
 
 
 def texts(text: str | None, pattern: str | None) -> list[frozenset[str]]:
@@ -62,7 +50,7 @@ def texts(text: str | None, pattern: str | None) -> list[frozenset[str]]:
     True
     """
     if pattern is not None:
-        return _texts(_nodes(pattern))
+        return _sets(_nodes(pattern), edges=False)
     lines = (line.strip() for line in (text or "").split("\n"))
     return [frozenset({line}) for line in lines if line]
 
@@ -76,7 +64,7 @@ def _nodes(pattern: str) -> tuple[Node, ...]:
 
 def folded(text: str) -> str:
     """The text in one case, character by character: to a pattern that ignores case, İ and ı are an i."""
-    return text.replace("İ", "i").casefold().replace("ı", "i")
+    return text.lower() if text.isascii() else text.replace("İ", "i").casefold().replace("ı", "i")
 
 
 def rarity(some: frozenset[str]) -> tuple[int, int]:
@@ -84,23 +72,27 @@ def rarity(some: frozenset[str]) -> tuple[int, int]:
     return min(len(text.encode("utf-8", "surrogatepass")) for text in some), -len(some)
 
 
-def _texts(nodes: Sequence[Node]) -> list[frozenset[str]]:
-    """Sets of which the sequence needs one text each."""
+def _sets(nodes: Sequence[Node], edges: bool) -> list[frozenset[str]]:
+    """Sets of which the sequence needs one text each; `edges`: also what its rows begin and end with."""
     found: list[frozenset[str]] = []
     run = ""
-    for node in (*nodes, None):
+    for place, node in enumerate((*nodes, None)):
         if isinstance(node, Literal) and node.char != "\n":
             run += node.char
             continue
-        if isinstance(node, Edge) and not node.name:
+        if node == Edge():
             continue
         if text := run.strip():
             found.append(frozenset({text}))
         run = ""
+        if edges and node in (Edge("^"), Literal("\n")):
+            found += filter(None, [begun(_first(nodes[place + 1 :]) or ())])
+        if edges and node in (Edge("$"), Literal("\n")):
+            found += filter(None, [ended(_first(nodes[:place][::-1], backwards=True) or ())])
         if isinstance(node, Repeat) and node.least:
-            found += _texts([node.node])
+            found += _sets([node.node], edges)
         elif isinstance(node, Group):
-            found += _of_branches(node)
+            found += _of_branches(node, edges)
         elif isinstance(node, Chars) and node.known and not any(map(_common, node.known)):
             found.append(node.known)
     return found
@@ -111,24 +103,22 @@ def _common(char: str) -> bool:
     return char.isspace() or (char.isascii() and char.isalnum())
 
 
-def _of_branches(group: Group) -> list[frozenset[str]]:
+def _of_branches(group: Group, edges: bool) -> list[frozenset[str]]:
     if len(group.branches) == 1:
-        return _texts(group.branches[0])
-    best = [max(_texts(branch), key=rarity, default=None) for branch in group.branches]
+        return _sets(group.branches[0], edges)
+    best = [max(_sets(branch, edges), key=rarity, default=None) for branch in group.branches]
     union = frozenset[str]().union(*(one for one in best if one is not None))
     return [union] if None not in best and len(union) <= _MOST else []
 
 
-def _edge(nodes: Sequence[Node], name: str) -> frozenset[str] | None:
-    """The characters that can come first of a sequence that stands at this edge; None if it may be any."""
-    if not nodes or nodes[0] != Edge(name):
-        return None
-    chars = _first(nodes[1:], backwards=name == "$")
-    return None if chars is None or "" in chars else frozenset(map(folded, chars))
+def _first(nodes: Sequence[Node], backwards: bool = False) -> frozenset[str] | None:
+    """The characters that come first of a sequence, blanks and the sides of boxes aside; None where it may be any."""
+    chars = _perhaps(nodes, backwards)
+    return None if chars is None or "" in chars else chars
 
 
-def _first(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
-    """The characters, other than blanks, that can come first; "": there may be none; None: it may be any."""
+def _perhaps(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
+    """The same; "": there may be none."""
     found = frozenset[str]()
     for node in nodes:
         one = _first_of(node, backwards)
@@ -143,15 +133,19 @@ def _first(nodes: Sequence[Node], backwards: bool) -> frozenset[str] | None:
 def _first_of(node: Node, backwards: bool) -> frozenset[str] | None:
     match node:
         case Literal(char):
-            return frozenset({"" if char.isspace() else char})
+            return frozenset({_inner(char)})
         case Chars(known):
-            return known and frozenset("" if char.isspace() else char for char in known)
+            return known and frozenset(map(_inner, known))
         case Edge():
             return frozenset({""})
         case Repeat(inner, least):
             one = _first_of(inner, backwards)
             return one if least or one is None else one | {""}
         case Group(branches):
-            every = [_first(branch[::-1] if backwards else branch, backwards) for branch in branches]
+            every = [_perhaps(branch[::-1] if backwards else branch, backwards) for branch in branches]
             chars = [one for one in every if one is not None]
             return frozenset[str]().union(*chars) if len(chars) == len(every) else None
+
+
+def _inner(char: str) -> str:
+    return "" if char in ASIDE else char

@@ -25,9 +25,10 @@ class Literal:
 
 @frozen
 class Chars:
-    """One character of several; `known` are all that it may be, None: too many to name."""
+    """One character of several, as `source` is written; `known` are all that it may be, None: too many to name."""
 
     known: frozenset[str] | None = None
+    source: str = field(default=".", eq=False, repr=False)
 
 
 @frozen
@@ -46,10 +47,11 @@ class Group:
 
 @frozen
 class Repeat:
-    """A node, at least so many times."""
+    """A node, at least and at most so many times; None: there is no bound."""
 
     node: Node
     least: int
+    most: int | None = None
 
 
 Node = Literal | Chars | Edge | Group | Repeat
@@ -70,7 +72,7 @@ def parsed(pattern: str) -> tuple[Node, ...]:
     """The sequence that a pattern is.  Raises NotUnderstood.
 
     >>> parsed("y?$")
-    (Repeat(node=Literal(char='y'), least=0), Edge(name='$'))
+    (Repeat(node=Literal(char='y'), least=0, most=1), Edge(name='$'))
     """
     reader = _Reader(pattern, verbose=bool((head := _FLAGS.match(pattern)) and "x" in head[1]))
     group = reader.group()
@@ -129,12 +131,12 @@ class _Reader:
         if char in _CONTROLS:
             return Literal(_CONTROLS[char])
         if char == "s":
-            return Chars(_BLANK)
+            return Chars(_BLANK, r"\s")
         if char in "pPN" and self.pattern.startswith("{", self.at):
             self.at = self._find("}") + 1
             return Chars()
         if char in _CLASSES:
-            return Chars()
+            return Chars(None, f"\\{char}")
         if char in "123456789" and not in_class:
             return Repeat(Chars(), 0)  # the text of a group
         if char.isalnum():
@@ -187,30 +189,32 @@ class _Reader:
             blank |= isinstance(one, Chars)
             known = None if known is None or more is None else known | more
         self.at += 1
+        source = f"[{self.pattern[start : self.at]}"
         if others or known is None or len(known) > _MOST:
-            return Chars()
-        return Literal(*known) if len(known) == 1 and not blank else Chars(frozenset(known))
+            return Chars(None, source)
+        return Literal(*known) if len(known) == 1 and not blank else Chars(frozenset(known), source)
 
     def _ranges(self) -> bool:
         return self.pattern.startswith("-", self.at) and self.pattern[self.at + 1 : self.at + 2] != "]"
 
     def _repeated(self, node: Node) -> Node:
         """The node with what stands behind it: how often it comes."""
-        least: int | None = None
+        times: tuple[int, int | None] | None = None
         while self.at < len(self.pattern):
             char = self.pattern[self.at]
             if char == "{":
                 count = _COUNT.match(self.pattern, self.at)
                 if count is None or not (count[1] or count[3]):
                     raise NotUnderstood(self.pattern[self.at : self.at + 5])
-                least, self.at = int(count[1] or 0), count.end()
+                least, most = int(count[1] or 0), count[3] if count[2] else count[1]
+                times, self.at = (least, int(most) if most else None), count.end()
             elif self.verbose and char.isspace():
                 self.at += 1
-            elif char in "*+?":
-                least, self.at = (0 if char in "*?" else 1) if least is None else least, self.at + 1
+            elif char in "*+?":  # behind another one: how greedy it is
+                times, self.at = times or (int(char == "+"), 1 if char == "?" else None), self.at + 1
             else:
                 break
-        return node if least is None else Repeat(node, least)
+        return node if times is None else Repeat(node, *times)
 
     def _hex(self, digits: int) -> str:
         text = self.pattern[self.at : self.at + digits]

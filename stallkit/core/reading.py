@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Callable, Iterator, Mapping, Sequence
 
+import regex
 from attrs import evolve, field, frozen
 
 from stallkit.core.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
@@ -21,6 +22,7 @@ _RULE = re.compile(r"[─━═╌┄┈╍╴╶▔▁▀▄╭╮╰╯┌┐�
 _FRAME_TOP = re.compile(r"[╭┌╔┏].*")
 _EXACT = frozenset({FieldType.PATH, FieldType.ADDRESS, FieldType.COMMAND})  # they name one thing, to the letter
 _STEPS = 20_000  # of one reading: a screen of 50 rows with a long field takes about 2,000
+_LIMIT_S = 0.010  # of one pattern, which a pack brings, on some rows: ordinary ones take microseconds
 
 
 @frozen
@@ -94,6 +96,13 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
 
     Where it is not wholly recognised, the reading that recognises most rows says which are left over.
     """
+    try:
+        return _read(dialog, screen)
+    except TimeoutError:
+        return Reading((), doubt="its patterns take too long to read its rows")
+
+
+def _read(dialog: Dialog, screen: Screen) -> Reading:
     lines = screen.text.split("\n")
     shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line))]
     best: Reading | None = None
@@ -172,7 +181,7 @@ class _Part:
     form: Form
     start: int
     end: int
-    match: re.Match[str]
+    match: regex.Match[str]
     clear: bool  # there is one way only to tell the fields apart
 
 
@@ -246,10 +255,10 @@ class _Reader:
                 if element.at_cursor and end - 1 != self._at_cursor:
                     continue
                 text = "\n".join(self._rows[at:end])
-                match = form.shortest.fullmatch(text)
+                match = _match(form.shortest, text)
                 if match is None:
                     continue
-                longest = form.longest.fullmatch(text)
+                longest = _match(form.longest, text)
                 if element.selected is not None and bool(match["mark_"]) is not element.selected:
                     continue
                 same = longest is not None and all(
@@ -264,6 +273,11 @@ class _Reader:
 def _shown(line: str) -> str:
     """What a row says; empty where it is blank."""
     return RULE if is_rule(line) else content(line)
+
+
+def _match(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
+    """The match of all of a text.  Raises TimeoutError for a runaway, which ends the reading: it is doubtful."""
+    return pattern.fullmatch(text, timeout=_LIMIT_S, concurrent=True)
 
 
 def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
@@ -382,8 +396,8 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     above = outside_above(lines, [(each.row, each.as_what) for each in reading.rows], options)
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
-    once = list(_forms_of(dialog, lambda element: element.role is Role.ONCE))
-    if once and sum(any(form.shortest.fullmatch(each.text) for form in once) for each in reading.rows) != 1:
+    once = [form.shortest for form in _forms_of(dialog, lambda element: element.role is Role.ONCE)]
+    if once and sum(any(_match(one, row.text) for one in once) for row in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
     asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):

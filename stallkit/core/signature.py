@@ -13,7 +13,7 @@ from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
-from stallkit.core.needs import Needs, needs, texts
+from stallkit.core.needs import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.core.short_repr import short_repr
 from stallkit.errors import DuplicateSignature, SignatureError
 
@@ -159,15 +159,25 @@ def _tier(value: Tier | str | None) -> Tier | None:
     return Tier[value.upper()]
 
 
-@frozen
+def _strings(values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"a list of texts, not the text {values!r}")
+    return tuple(values)
+
+
+@frozen(cache_hash=True)  # it is a key of what was found
 class Clause:
     """One condition: a literal or a pattern that must be found in a region of the screen.
 
     A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
-    line by line (``^`` and ``$`` match at line ends) and must mean the same to `re` and to `regex`.  Regions are
+    line by line (``^`` and ``$`` match at line ends), by `regex`.  Regions are
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
     ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to the cursor; none
     where it is unknown), and ``title``.
+
+    `keywords` are texts, in any case, of which the region must have one; `begins` and `ends` the characters, blanks
+    aside, of which the prompt line must begin and end with one.  They save the search where they are not there, and are
+    a condition like the pattern; where none are given they are derived from it (`needs`).  Raises ValueError.
 
     >>> from stallkit import Engine, Pack, Signature
     >>> asks = Clause(pattern=r"^Deploy to \\S+\\? *$", where="prompt_line")
@@ -180,7 +190,10 @@ class Clause:
     pattern: str | None = None
     where: str = "screen"
     ignore_case: bool = False
-    needs: Needs = field(init=False, eq=False, repr=False)  # what it cannot do without
+    keywords: tuple[str, ...] = field(default=(), converter=_strings)
+    begins: str = ""
+    ends: str = ""
+    needs: tuple[frozenset[str], ...] = field(init=False, eq=False, repr=False)  # sets of which it needs one each
 
     def __attrs_post_init__(self) -> None:
         if (self.text is None) == (self.pattern is None):
@@ -192,7 +205,27 @@ class Clause:
                 f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
                 " down_to_cursor(n) and title are known"
             )
-        object.__setattr__(self, "needs", needs(self.text, self.pattern, self.where))
+        if self.pattern is None and (self.keywords or self.begins or self.ends):
+            raise ValueError("keywords, begins and ends are a pattern's: a text is its own keyword")
+        if bad := next((one for one in self.keywords if not one.strip() or "\n" in one), None):
+            raise ValueError(f"{bad!r} is no keyword: it is a text on one line, of more than blanks")
+        if (self.begins or self.ends) and self.where != "prompt_line":
+            raise ValueError("begins and ends are of the prompt line: leave them out, or look at it")
+        if set(ASIDE).intersection(self.begins + self.ends):
+            raise ValueError("begins and ends are characters other than blanks and the sides of boxes")
+        object.__setattr__(self, "needs", (*self._given, *needs(self.text, self.pattern)))
+
+    @property
+    def _given(self) -> list[frozenset[str]]:
+        """What the author says that it needs, as `needs` has it."""
+        given = (frozenset(map(folded, self.keywords)), begun(self.begins), ended(self.ends))
+        return [some for some in given if some]
+
+    def admits(self, text: str) -> bool:
+        """Whether a region's text has what the author says that the clause needs."""
+        given = self.needs[: bool(self.keywords) + bool(self.begins) + bool(self.ends)]
+        shown = searched(text) if given else ""
+        return all(any(keyword in shown for keyword in some) for some in given)
 
     @property
     def source(self) -> str:
@@ -242,10 +275,6 @@ def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
 
 def _states(values: Iterable[State | str]) -> frozenset[State]:
     return frozenset(map(State, values))
-
-
-def _strings(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(values)
 
 
 def _dialogs(value: Dialog | Iterable[Dialog] | None) -> tuple[Dialog, ...]:

@@ -33,7 +33,10 @@ _LISTS = {"hits", "misses"}
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = (
     dict.fromkeys(
-        ("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"),
+        (
+            *("name", "id", "title", "source", "tier", "first_because", "text", "pattern", "where", "keys", "because"),
+            *("begins", "ends"),
+        ),
         (str,),
     )
     | dict.fromkeys((field.name for field in fields(Composer)), (str,))
@@ -200,6 +203,8 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     if not isinstance(row, dict):
         raise at.error(number, key, f"{row!r} is not a clause", "write a string or a table with text or pattern")
     at.known(number, row, _keys_of(Clause), key)
+    if "keywords" in row:
+        at.strings(number, key, row["keywords"])
     clause = Clause(**row)
     if clause.pattern is not None:
         try:

@@ -1,83 +1,100 @@
-"""The pack of a package: from the cache where it was compiled before, else from its file, which takes far longer.
+"""The pack of a package: as it was parsed before, from the user's cache directory, else from its file.
 
-It is here that a file's content is read, so that a compiled pack is never that of another content.
+To parse a file takes forty times as long.  A kept pack is a pickle, read by a closed list of classes, behind the digest
+of itself and of what made it: the file, the code that reads it, Python.  In any doubt the file is parsed again.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
+import pkgutil
+import sys
 from contextlib import suppress
 from hashlib import sha256
-from importlib import import_module, resources
 from pathlib import Path
 
-from stallkit.cache import Cache, user_cache
-from stallkit.core.signature import Pack, Signature
-from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
-from stallkit.packs.file import parse_pack
+from stallkit import private
+from stallkit.config import cache_dir
+from stallkit.core import composer, dialog, keys, needs, pattern, signature
+from stallkit.packs import dialog_rows
+from stallkit.packs import file as reader
 
-__all__ = ["load_pack", "read_from", "through"]
+__all__ = ["checked_before", "load_pack", "restored", "through"]
 
-_FILE = "signatures.toml"
-_read: dict[int, tuple[tuple[Signature, ...], str]] = {}  # by the identity of a pack's signatures
+_FILE, _DIGEST = "signatures.toml", sha256().digest_size
+_CODE = (signature, keys, composer, dialog, needs, pattern, dialog_rows, reader, sys.modules[__name__])
+_CLASSES = [one for module in _CODE[:4] for one in vars(module).values() if isinstance(one, type)]
+_VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith("stallkit.core.")}
+_MADE_BY = sha256(b"".join([sys.version.encode(), *(Path(str(one.__file__)).read_bytes() for one in _CODE)])).digest()
+_checked: dict[int, tuple[signature.Signature, ...]] = {}  # by identity: the signatures whose patterns were checked
 
 
-def load_pack(package: str) -> Pack:
+def load_pack(package: str) -> signature.Pack:
     """The pack of a package, from the ``signatures.toml`` inside it; the registry adds its version and distribution.
 
-    What was compiled is kept in the user's cache directory (docs/packs.md).  Raises PackFormatError; FileNotFoundError
-    where the package ships no such file.
+    Raises PackFormatError; OSError where the package ships no such file.
 
     >>> load_pack("stallkit_shell_yn").name
     'shell_yn'
     """
-    content, path = _content(package)
-    cache = user_cache("packs")
-    made_by = fingerprint() if cache else None
-    name = package.removeprefix("stallkit_")
-    if cache is None or made_by is None:
-        return _parse(content, path, name)
-    return through(cache, made_by, content, path, name)
+    content, folder = pkgutil.get_data(package, _FILE) or b"", None
+    with suppress(OSError, RuntimeError):  # a user without a home
+        folder = cache_dir()
+    path = Path(str(sys.modules[package].__file__)).with_name(_FILE)
+    return through(folder and folder / "packs", content, str(path), package.removeprefix("stallkit_"))
 
 
-def through(cache: Cache, made_by: bytes, content: bytes, path: str, name: str) -> Pack:
-    """The pack in a file's content, from the cache or else kept there; `made_by` is a `fingerprint`.
-
-    Raises PackFormatError.
-    """
-    key = sha256(made_by + sha256(name.encode()).digest() + content).digest()
-    place = sha256(os.fsencode(f"{__file__}\0{path}")).hexdigest()[:32]  # one file a pack, however often it changes
-    found = cache.read(place, key)
-    if found is not None:
-        with suppress(CompileError):
-            return _noted(restored(found), key)
-    pack = _parse(content, path, name)
-    cache.write(place, key, compiled(pack))
-    return _noted(pack, key)
-
-
-def read_from(signatures: tuple[Signature, ...]) -> str | None:
-    """What tells the content of the file that a pack's signatures were read from; None where they were not."""
-    found = _read.get(id(signatures))
-    return found[1] if found else None
-
-
-def _noted(pack: Pack, key: bytes) -> Pack:
-    _read[id(pack.signatures)] = (pack.signatures, key.hex())  # which are kept, so that no others get their identity
+def through(folder: Path | None, content: bytes, path: str, name: str) -> signature.Pack:
+    """The pack in a file's content, as a folder has it, or else kept there.  Raises PackFormatError."""
+    key = sha256(_MADE_BY + sha256(name.encode()).digest() + content).digest()
+    kept = folder and folder / sha256(os.fsencode(f"{__file__}\0{path}")).hexdigest()[:32]  # one file a pack
+    pack = _read(kept, key) if kept else None
+    if pack is None:
+        pack = reader.parse_pack(content, path, name)
+        if kept:
+            _write(kept, key + pickle.dumps(pack))
+    _checked[id(pack.signatures)] = pack.signatures
     return pack
 
 
-def _parse(content: bytes, path: str, name: str) -> Pack:
-    return parse_pack(content, path, name)
+def checked_before(pack: signature.Pack) -> bool:
+    """Whether its patterns were checked when its file was parsed."""
+    return id(pack.signatures) in _checked
 
 
-def _content(package: str) -> tuple[bytes, str]:
-    """What is in a package's file, and the path of it."""
-    found = getattr(import_module(package), "__file__", None)
-    if found:
-        path = Path(found).with_name(_FILE)
-        with suppress(OSError):
-            return path.read_bytes(), str(path)
+def restored(payload: bytes) -> signature.Pack:
+    """The pack that was pickled.  Raises ValueError for any other bytes."""
+    with suppress(Exception):  # whatever bytes that were not written here lead to
+        if isinstance(pack := _Unpickler(io.BytesIO(payload)).load(), signature.Pack):
+            return pack
+    raise ValueError("these bytes are no pack")
 
-    file = resources.files(package) / _FILE
-    return file.read_bytes(), str(file)
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> type:
+        return _VALUES[module, name]
+
+
+def _read(file: Path, key: bytes) -> signature.Pack | None:
+    with suppress(OSError, ValueError):
+        private.checked(file.parent)
+        if not file.lstat().st_mode & private.OTHERS:
+            with os.fdopen(private.opened(file, os.O_RDONLY), "rb") as kept:
+                digest, payload = kept.read(_DIGEST), kept.read()
+            if digest == sha256(key + payload).digest():
+                return restored(payload)
+    return None
+
+
+def _write(file: Path, keyed: bytes) -> None:
+    with suppress(OSError):
+        private.folder(file.parent)
+        part = file.with_name(f"{file.name}.{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            with os.fdopen(private.opened(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as kept:
+                kept.write(sha256(keyed).digest() + keyed[_DIGEST:])
+            part.replace(file)  # other processes see the one file or the other
+        finally:
+            part.unlink(missing_ok=True)

@@ -78,7 +78,10 @@ def _signature() -> dict[str, Any]:
 
 _CLAUSE = some_of(
     {"type": "string", "minLength": 1, "description": "a literal that is on the screen"},
-    {**schema_of(Clause), "properties": {key: _FLAG if key == "ignore_case" else _TEXT for key in keys_of(Clause)}},
+    {
+        **schema_of(Clause),
+        "properties": {**dict.fromkeys(keys_of(Clause), _TEXT), "ignore_case": _FLAG, "keywords": TEXTS},
+    },
 )
 _DISMISSAL = closed(
     {

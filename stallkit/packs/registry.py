@@ -16,7 +16,7 @@ from stallkit.core.signature import API, UNVERSIONED, Pack
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers
-from stallkit.packs.load import read_from
+from stallkit.packs.load import checked_before
 
 ENTRY_POINTS = "stallkit.packs"
 __all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
@@ -123,7 +123,7 @@ def _load(found: EntryPoint) -> list[Pack]:
         for pack in packs:
             if pack.api > API:
                 raise TypeError(f"pack {pack.name} needs a stallkit with pack API {pack.api}, this one has {API}")
-            if read_from(pack.signatures) is None:  # else that was found when it was read
+            if not checked_before(pack):
                 engine.Engine([pack])  # its patterns compile
     except (Exception, SystemExit) as error:  # foreign code: whatever it raises is its own failure
         why = str(error) if isinstance(error, PackError) else f"{type(error).__name__}: {error}"

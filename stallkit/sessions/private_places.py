@@ -50,7 +50,7 @@ def private_places(tmux_socket: str | None = None) -> tuple[Place, ...]:
         ("/root" if os.getuid() else "/etc/shadow", "another user's files"),
     ]
     cache, runtime = cache_dir(), os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    found += [(cache, "stallkit's compiled packs, which it runs")] if cache else []
+    found += [(cache, "stallkit's parsed packs, which it believes")] if cache else []
     found.append((runtime, "sockets of the user's own daemons"))
     for socket in (tmux_socket, os.environ.get("TMUX", "").partition(",")[0], os.environ.get("SSH_AUTH_SOCK")):
         if socket:

@@ -146,6 +146,8 @@ _ENDS = st.builds(
     st.sampled_from(["", r"\s*", " ?", r"[ \s]*"]),
 )
 _places = st.sampled_from([(region, any_case) for region in _REGIONS for any_case in (False, True)])
+_mostly = st.sampled_from([True, True, True, False])
+_keywords = st.lists(st.one_of(_words, _words.map(str.swapcase)), min_size=1, max_size=2)
 _states = st.sampled_from([State.WAITING, State.WORKING, State.IDLE] * 3 + [State.QUOTA, State.ENDED])
 _rests: st.SearchStrategy[dict[str, Any]] = st.sampled_from(  # a signature's other fields, mostly none
     [{}] * 8
@@ -161,9 +163,12 @@ def _clauses(draw: st.DrawFn, seen: list[str]) -> Clause:
     sample = draw(strategy)
     seen.append(sample.text)
     where, ignore_case = draw(_places) if strategy is not _ENDS else ("prompt_line", False)
-    literal = strategy is _LITERALS
-    given = {"text" if literal else "pattern": sample.source}
-    return Clause(**given, where=where, ignore_case=ignore_case)
+    if strategy is _LITERALS:
+        return Clause(text=sample.source, where=where, ignore_case=ignore_case)
+    given: dict[str, Any] = {} if draw(_mostly) else {"keywords": draw(_keywords)}
+    if where == "prompt_line" and not draw(_mostly):
+        given["ends"] = "?$\u276fw\u212a"
+    return Clause(pattern=sample.source, where=where, ignore_case=ignore_case, **given)
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import attrs
@@ -17,9 +18,10 @@ from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
 
 THOROUGH = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("STALLKIT_EXAMPLES", "200"))  # 50,000 before a release
 
 
-@settings(THOROUGH, max_examples=200)
+@settings(THOROUGH, max_examples=EXAMPLES)
 @given(case=strategies.cases())
 def test_same_signature_as_the_plain_loop(case: strategies.Case) -> None:
     made = engines(case.packs)

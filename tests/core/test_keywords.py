@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
 
+from stallkit.core.engine import Engine
 from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, find
-from stallkit.core.needs import Needs
+from stallkit.core.needs import begun, ended
 from stallkit.core.pattern import NotUnderstood, parsed
-from stallkit.core.signature import Clause
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Clause, Pack, Signature
 from stallkit.packs.registry import installed_engine
 
 
@@ -46,21 +50,29 @@ def test_texts(pattern: str, wanted: list[set[str]]) -> None:
 @pytest.mark.parametrize(
     ("pattern", "begins", "ends"),
     [
-        (r"\[y/N\] ?$", None, "]"),
+        (r"\[y/N\] ?$", "", "]"),
         (r"^[?❯] .*[?:][ ]*$", "?❯", "?:"),
         (r"^\s*(?:yes|no)$", "yn", "so"),
-        (r"^x?$", None, None),
-        (r"\w$", None, None),
-        (r"x$|y", None, None),
-        (r"^(?i:A)", "a", None),
-        (r"(?:[>#] ?)?$", None, None),
+        (r"^[ │┃|]{0,8}(?:❯ )?\[", "❯[", ""),
+        (r"^(?:a|b)|\A\n? +c", "abc", ""),
+        (r"(?:^a|b)", "", ""),
+        (r"^│$", "", ""),
+        (r"^x?$", "", ""),
+        (r"\w$", "", ""),
+        (r"x$|y", "", ""),
+        (r"x$|y\Z", "", "xy"),
+        (r"^(?i:A)", "a", ""),
+        (r"^(?=[^a])b", "b", ""),
+        (r"(?:[>#] ?)?$", "", ""),
+        ("^ß$", "s", "s"),
+        (r"[?:][ │]*\n(?:\n)? {0,9}[❯>] ", "❯>", "?:"),
+        (r"(?:one\n)+two", "", "e"),
     ],
 )
-def test_edges_of_the_prompt_line(pattern: str, begins: str | None, ends: str | None) -> None:
-    found = Clause(pattern=pattern, where="prompt_line").needs
-    assert (found.begins, found.ends) == (begins and set(begins), ends and set(ends))
-    elsewhere = Clause(pattern=pattern).needs
-    assert (elsewhere.begins, elsewhere.ends) == (None, None)
+def test_edges_of_a_row(pattern: str, begins: str, ends: str) -> None:
+    found = Clause(pattern=pattern).needs
+    wanted = {begun(begins), ended(ends)} - {frozenset()}
+    assert {some for some in found if all("\n" in text for text in some)} == wanted
 
 
 @pytest.mark.parametrize(
@@ -69,7 +81,44 @@ def test_edges_of_the_prompt_line(pattern: str, begins: str | None, ends: str | 
 def test_what_is_not_understood_needs_nothing(pattern: str) -> None:
     with pytest.raises(NotUnderstood):
         parsed(pattern)
-    assert Clause(pattern=pattern).needs == Needs()
+    assert Clause(pattern=pattern).needs == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "admitted"),
+    [
+        ({"keywords": ["ESC to", " k"]}, "press esc To stop", True),
+        ({"keywords": ["esc to", " k"]}, "k esc", False),
+        ({"begins": "?❯"}, " │ ❯ one", True),
+        ({"begins": "?❯"}, "one ?", False),
+        ({"begins": "?❯"}, "\u3000│ ? one", True),
+        ({"ends": ":]"}, "[y/n] ", True),
+        ({"begins": "a", "ends": ":"}, "b:", False),
+    ],
+)
+def test_what_an_author_gives_is_a_condition(given: dict[str, Any], text: str, admitted: bool) -> None:
+    """Of the clause itself, and so of what the engine finds with it and of what `explain` says."""
+    clause = Clause(pattern="(?s).*", where="prompt_line", **given)
+    screen = Screen.from_text(text, cursor=(len(text), 0))
+    assert clause.admits(text) is admitted is find(clause, screen, Budget()).held
+    asks = Signature(id="asks", title="", state="waiting", kind="text", all_of=[clause])
+    assert (Engine([Pack("one", signatures=[asks])]).detect(screen).match is not None) is admitted
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": "a", "keywords": ["a"]},
+        {"pattern": "a", "keywords": ["a", "  "]},
+        {"pattern": "a", "keywords": ["a\nb"]},
+        {"pattern": "a", "begins": "a"},
+        {"pattern": "a", "ends": " ", "where": "prompt_line"},
+        {"pattern": "a", "begins": "│", "where": "prompt_line"},
+    ],
+)
+def test_what_cannot_be_a_keyword_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"keyword|begins"):
+        Clause(**given)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -87,4 +136,4 @@ def test_what_holds_has_all_that_it_needs(case: strategies.Case) -> None:
 
 def test_nearly_all_shipped_patterns_are_understood() -> None:
     clauses = {clause for one in installed_engine().signatures for clause in one.all_of if clause.pattern is not None}
-    assert sum(clause.needs == Needs() for clause in clauses) <= len(clauses) // 25
+    assert sum(clause.needs == () for clause in clauses) <= len(clauses) // 25

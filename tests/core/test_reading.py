@@ -155,3 +155,10 @@ def test_a_dialog_that_makes_no_sense_is_refused(
 @given(st.text(max_size=300), st.booleans())
 def test_no_screen_makes_it_raise(text: str, below: bool) -> None:
     read(DEPLOY, screen(f"{SHOWN}\n{text}" if below else f"{text}\n{SHOWN}"))
+
+
+def test_a_pattern_that_runs_away_makes_a_reading_doubtful() -> None:
+    dialog = Dialog([Element(pattern=("(?:a|aa)+!",)), "Go on?"], "any")
+    reading = read(dialog, Screen.from_text("a" * 60 + " !\nGo on?", cursor=(6, 1), size=(80, 24)))
+    assert not reading.whole
+    assert reading.doubt == "its patterns take too long to read its rows"

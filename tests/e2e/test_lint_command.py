@@ -147,8 +147,8 @@ def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> 
     other.write_text(GOOD.replace("Deploy", "Remove"), "utf-8")
     done = stallkit("lint", "--fast", str(pack), str(other))
     assert (done.returncode, done.stdout.count("0 errors")) == (0, 2)
-    page = stallkit("lint", "--explain", "sk102")
-    assert page.returncode == 0 and page.stdout.startswith("# SK102: ") and "Passes:" in page.stdout
+    page = stallkit("lint", "--explain", "sk105")
+    assert page.returncode == 0 and page.stdout.startswith("# SK105: ") and "Passes:" in page.stdout
     assert stallkit("lint", "--explain", "SK999").returncode == 64
     assert stallkit("lint").returncode == stallkit("lint", "--all", str(pack)).returncode == 64
 

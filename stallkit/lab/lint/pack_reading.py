@@ -6,7 +6,6 @@ its rules stay the only ones.
 
 from __future__ import annotations
 
-import warnings
 from importlib.resources.abc import Traversable
 from typing import Any, Sequence
 
@@ -32,13 +31,11 @@ def read_subject(
     refused: list[Finding] = []
     unsure: set[str] = set()
     lines = file.lines
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of `re`: a separate rule reports it
-        try:
-            pack = reader.parse_pack(text, path, name)
-        except (PackError, RecursionError):
-            partial = _PartialReader(file, name)
-            pack, refused, unsure, lines = partial.pack(file.data), partial.found, partial.unsure, partial.lines
+    try:
+        pack = reader.parse_pack(text, path, name)
+    except (PackError, RecursionError):
+        partial = _PartialReader(file, name)
+        pack, refused, unsure, lines = partial.pack(file.data), partial.found, partial.unsure, partial.lines
     rows: dict[str, int] = {}
     for number, row in enumerate(_rows(file.data)):
         if isinstance(row, dict) and isinstance(row.get("id"), str):

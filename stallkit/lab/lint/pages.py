@@ -13,8 +13,8 @@ __all__ = ["page_of"]
 def page_of(code: str) -> str:
     """What a finding of this code means and what to do, in Markdown.  Raises ValueError for an unknown code.
 
-    >>> page_of("sk102").splitlines()[0]
-    '# SK102: a pattern means different things to re and to regex'
+    >>> page_of("sk105").splitlines()[0]
+    '# SK105: nothing that must be on the screen'
     """
     code = code.upper()
     if code not in CODES:

@@ -1,9 +1,9 @@
-"""Patterns whose cost grows faster than the text: their steps over texts made for that are counted.
+"""Patterns whose time grows faster than the text: they are searched for in texts made for that, and timed.
 
 Texts come from the pattern's own repeats (`pumps`) and, with the extra ``lint``, from recheck, which is part of
-redos-linter.  The limits are a number of steps a character for a search through a full region (a warning), and a
-million for a single line (an error: it is exponential, or nearly).  Steps are counted (`steps`), and not timed: the
-result is the same on every machine.
+redos-linter.  A linear pattern takes a fraction of what a look allows on all that its region can hold, one that grows
+with the square or faster many times as much; the limit is between.  A time is taken in multiples of what a known search
+takes on the same machine.
 """
 
 from __future__ import annotations
@@ -11,51 +11,67 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
+import regex
 from attrs import frozen
 
-from stallkit.core.screen import REGION_COLUMNS
+from stallkit.core.matcher import TIMEOUT_S, compiled
+from stallkit.core.pattern import NotUnderstood
+from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit.core.signature import Clause
-from stallkit.lab.lint.bounds import Room, most_steps
 from stallkit.lab.lint.ecmascript import ecmascript
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.pumps import NOTHING, pumps
-from stallkit.lab.lint.steps import Uncounted, steps
 from stallkit.lab.lint.subject import Subject
 
-__all__ = ["MISSING", "Attack", "allowed", "attacks", "check", "proven", "suspects", "worst"]
+__all__ = ["MISSING", "Attack", "Room", "attacks", "check", "suspects", "worst"]
 
 MISSING = "only plain runaways were looked for; recheck looks deeper: pip install 'stallkit[lint]'"
-# A step took 1 to 10 ns where this was written, mostly 6: a million are 6 ms, a quarter of a pattern's budget.  On one
-# line of 500 characters a quadratic pattern takes 125,000 or more, and a linear one may take 90,000.
-_ALWAYS = 40_000
-_A_CHARACTER = 100
-_MOST = 1_000_000  # on one line; no text is counted further
-_FIRST = REGION_COLUMNS  # characters of a region that every text is tried on
+_SHARE = 0.5  # of what a look allows a search, on the machine where this was written
+_KNOWN = regex.compile("(?:a|b)+[cd]"), "a" * 1_000  # a search whose time grows with the square
+_KNOWN_S = 0.005  # what it took there
+_SMALL = 2_000  # characters of a region that every text is tried on
 _WORST = 3  # texts are tried at the region's full size
+_ONE_LINE = ("prompt_line", "above", "title")  # regions of one line
 _DEADLINE_S = 300.0  # for all patterns; recheck's own limit for one is below
 
 # redos-linter's own command gives recheck ten seconds a pattern and lets it guess at texts: 90 to 270 s for a pack of
-# this repository.  Its exact method decides few, but those are certain: of 289 unproven patterns of this repository 20
-# within 50 ms each, 23 within 200, 25 within 400.  A busy machine reports fewer.
+# this repository.  Its exact method decides few, but those are certain.  A busy machine reports fewer.
 RECHECK_MS = 50
 _CHECKER = """
 const {recheck} = await import(Deno.args[0]);
 const patterns = JSON.parse(await new Response(Deno.stdin.readable).text());
 recheck.checkSync("^(?:a|a)*b$", "m", {checker: "automaton"});  // the first one takes a second, whatever it is
 const limits = {checker: "automaton", timeout: Number(Deno.args[1])};
-const check = (pattern) => {
+const check = ([pattern, flags]) => {
   try {
-    const {status, attack} = recheck.checkSync(pattern, "m", limits);
+    const {status, attack} = recheck.checkSync(pattern, flags, limits);
     return {status, attack};
   } catch (error) { return {status: "unknown", attack: String(error)}; }
 };
 console.log(JSON.stringify(patterns.map(check)));
 """
+
+
+class Room(NamedTuple):
+    """How much a region can hold: lines, and characters in all of them."""
+
+    rows: int
+    characters: int
+
+    @classmethod
+    def of(cls, where: str) -> Room:
+        """The size of a region by its name."""
+        if where in _ONE_LINE:
+            return cls(1, REGION_COLUMNS)
+        count = re.search(r"\d+", where)
+        rows = min(int(count[0]), MAX_LINES) if count else MAX_LINES
+        return cls(rows, min(rows * (REGION_COLUMNS + 1) - 1, REGION_TEXT))
 
 
 @frozen
@@ -93,81 +109,74 @@ def _fitted(text: str, room: Room) -> str:
     return f"{kept}\n{last}"
 
 
-def allowed(room: Room) -> int:
-    """How many steps a search through a full region may take."""
-    return min(_ALWAYS + _A_CHARACTER * room.characters, _MOST)
-
-
 def check(subject: Subject, notes: list[str], thorough: bool = True) -> Iterator[Finding]:
     """Findings on patterns that run away; checks that failed are added to `notes`.
 
-    `thorough` runs recheck as well, beside the count of the other texts.
+    `thorough` runs recheck as well, beside the other texts.
     """
     clauses = list(dict.fromkeys(clause for *_, clause in subject.clauses() if clause.pattern is not None))
-    unproven = [clause for clause in clauses if not proven(clause)]
-    found: dict[Clause, tuple[str, int, int]] = {}
-    uncounted: set[Clause] = set()
     with ThreadPoolExecutor(1) as beside:
-        doubts = beside.submit(lambda: list(suspects(unproven, notes) if thorough else ()))
-        plain = {clause: [Attack(((before, pump),), end) for before, pump, end in pumps(clause)] for clause in unproven}
-        _count(plain, found, uncounted)
-        _count({clause: [*plain[clause], *attacks(one)] for clause, one in doubts.result()}, found, uncounted)
-    if uncounted:
-        notes.append(f"the steps of {len(uncounted)} of {len(clauses)} patterns could not be counted")
+        asked = beside.submit(lambda: dict(suspects(clauses, notes))) if thorough else None
+        found = {clause: worst(clause, list(own_attacks(clause))) for clause in clauses}
+        for clause, attack in (asked.result() if asked else {}).items():
+            found[clause] = found[clause] or worst(clause, list(attacks(attack)))
     for signature, role, item, clause in subject.clauses():
-        if clause in found:
-            code, taken, size = found[clause]
-            why = f"{brief(clause)} takes {taken:,} steps or more on {size:,} characters"
+        if (trouble := found.get(clause)) is not None:
+            code, size = trouble
+            why = f"{brief(clause)} takes too long on a text of {size:,} characters"
             yield subject.finding(code, why, signature, role, item)
 
 
-def _count(
-    doubted: Mapping[Clause, Sequence[Attack]], found: dict[Clause, tuple[str, int, int]], uncounted: set[Clause]
-) -> None:
-    """Add what some texts show of their patterns, as `worst` tells it."""
-    for clause, texts in doubted.items():
-        try:
-            trouble = worst(clause, texts)
-        except Uncounted:
-            uncounted.add(clause)
-        else:
-            if trouble is not None:
-                found[clause] = trouble
+def own_attacks(clause: Clause) -> Iterator[Attack]:
+    """The texts that a clause's own pattern leads to.
 
-
-def proven(clause: Clause) -> bool:
-    """Whether no text can make the clause a finding, so that none has to be tried."""
-    room = Room.of(clause.where)
-    on_a_line = most_steps(clause, Room(1, REGION_COLUMNS))
-    return on_a_line < _MOST and most_steps(clause, room) < allowed(room)
-
-
-def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int, int] | None:
-    """The code of the finding on a clause, with the steps that some text takes and its length; None for no finding.
-
-    No text is counted further than a million steps.  Raises Uncounted.
+    Each ends in what the pattern does not take, with and without the texts that it needs: where one of them is missing
+    `regex` may look no further, where all are there it may find what ends the search.
     """
+    needed = " ".join(min(some) for some in clause.texts)
+    ends = dict.fromkeys([NOTHING, f"{NOTHING} {needed}".rstrip()])
+    return (Attack(((before, pump),), end) for before, pump in pumps(clause) for end in ends)
+
+
+def worst(clause: Clause, texts: Sequence[Attack]) -> tuple[str, int] | None:
+    """The code of the finding on a clause, with the length of a text that takes it too long; None for no finding."""
     room = Room.of(clause.where)
-    most = allowed(room)
-    counted = cache(partial(steps, clause, most=_MOST))  # many attacks are the same text
-    for attack in texts if most_steps(clause, Room(1, REGION_COLUMNS)) >= _MOST else ():  # else it is proven
-        line = attack.text(REGION_COLUMNS).replace("\n", " ")
-        if counted(line) >= _MOST:
-            return "SK103", _MOST, len(line)
-    if most_steps(clause, room) < most:
-        return None
-    small = Room(room.rows, min(room.characters, _FIRST))
-    costs: dict[Attack, float] = {}
-    for attack in texts:
-        taken, size = max((counted(text), len(text)) for text in attack.texts(small))
-        if taken >= most:
-            return "SK104", most, size
-        costs[attack] = taken / size
-    for attack in sorted(costs, key=costs.__getitem__, reverse=True)[:_WORST]:
+    for line in dict.fromkeys(attack.text(REGION_COLUMNS).replace("\n", " ") for attack in texts):
+        if _too_long(clause, line):
+            return "SK103", len(line)
+    small = Room(room.rows, min(room.characters, _SMALL))
+    costs = {attack: max(_seconds(clause, text) for text in attack.texts(small)) for attack in dict.fromkeys(texts)}
+    for attack in sorted(costs, key=costs.__getitem__, reverse=True)[:_WORST] if room.rows > 1 else ():
         for text in attack.texts(room):
-            if counted(text) >= most:
-                return "SK104", most, len(text)
+            if _too_long(clause, text):
+                return "SK104", len(text)
     return None
+
+
+def _too_long(clause: Clause, text: str) -> bool:
+    """Whether a search takes too long, each time that it is tried: other programs may take time as well."""
+    return all(_seconds(clause, text) >= _limit_s() for _ in range(3))
+
+
+def _seconds(clause: Clause, text: str) -> float:
+    """The time of the processor that a search for every place takes; the limit where it takes longer."""
+    return min(_timed(compiled(clause), text, _limit_s()), _limit_s())
+
+
+@cache
+def _limit_s() -> float:
+    known = min(_timed(*_KNOWN, TIMEOUT_S) for _ in range(9))
+    return TIMEOUT_S * _SHARE * known / _KNOWN_S
+
+
+def _timed(pattern: regex.Pattern[str], text: str, limit_s: float) -> float:
+    begun = time.thread_time()
+    try:
+        for _ in pattern.finditer(text, timeout=limit_s):
+            pass
+    except TimeoutError:
+        return limit_s
+    return time.thread_time() - begun
 
 
 def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clause, dict[str, Any]]]:
@@ -175,13 +184,15 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
     if not clauses:
         return
     try:
-        import deno
-        import redos_linter
+        import deno  # extra: lint
+        import redos_linter  # extra: lint
     except ImportError:
         notes.append(MISSING)
         return
     bundle = Path(redos_linter.__file__).with_name("recheck.bundle.js")
-    patterns = json.dumps([ecmascript(clause) for clause in clauses])
+    read = {clause: _for_recheck(clause) for clause in clauses}
+    clauses = [clause for clause in clauses if read[clause] is not None]
+    patterns = json.dumps([read[clause] for clause in clauses])
     try:  # the program may be missing where its package is not
         command = [deno.find_deno_bin(), "eval", "--ext=js", _CHECKER, bundle.as_uri(), str(RECHECK_MS)]
         done = subprocess.run(command, input=patterns, capture_output=True, text=True, timeout=_DEADLINE_S, check=True)
@@ -196,6 +207,14 @@ def suspects(clauses: Sequence[Clause], notes: list[str]) -> Iterator[tuple[Clau
     for clause, result in zip(clauses, results, strict=True):
         if result["status"] == "vulnerable":
             yield clause, result["attack"]
+
+
+def _for_recheck(clause: Clause) -> tuple[str, str] | None:
+    """The pattern as recheck reads it, and its flags; None for one that is not understood."""
+    try:
+        return ecmascript(clause.pattern or ""), "mi" if clause.ignore_case else "m"
+    except NotUnderstood:
+        return None
 
 
 def attacks(found: dict[str, Any]) -> Iterator[Attack]:

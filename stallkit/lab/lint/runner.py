@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -20,7 +19,6 @@ from stallkit.lab.lint import (
     examples,
     ignored,
     patterns,
-    portability,
     programs,
     runaways,
     uses,
@@ -37,7 +35,7 @@ _FILE = "signatures.toml"
 Rule = Callable[[Subject], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     patterns.check, clauses.check, answers.check_order, answers.check, dialogs.check, examples.check,
-    portability.check, uses.check,
+    uses.check,
 )  # fmt: skip
 
 
@@ -72,12 +70,6 @@ def lint(pack: Pack, among: Sequence[Pack] = (), thorough: bool = True, cases: S
 
 def lint_subject(subject: Subject, thorough: bool = True, cases: Sequence[Case] = ()) -> Linted:
     """All rules over a subject.  Never raises for the pack's content."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of `re`, whose syntax is to change: SK102 reports it
-        return _all_rules(subject, thorough, cases)
-
-
-def _all_rules(subject: Subject, thorough: bool, cases: Sequence[Case]) -> Linted:
     notes: list[str] = []
     counts: tuple[programs.Count, ...] = ()
     found: list[Finding] = list(subject.refused)
@@ -87,8 +79,6 @@ def _all_rules(subject: Subject, thorough: bool, cases: Sequence[Case]) -> Linte
         except SignatureError as error:
             found.append(subject.finding("SK101", error.why, error.signature.partition(":")[2], "all_of"))
         else:
-            if refused := list(patterns.refused(subject)):
-                return Linted(subject.pack.name, in_order([*found, *refused]))
             for rule in RULES:
                 found += rule(subject)
             found += runaways.check(subject, notes, thorough)

@@ -93,15 +93,3 @@ def test_screens_of_a_signature_that_cannot_be_read_prove_nothing() -> None:
 
     found = lint_path(BROKEN_PACKS / "lost_signature", thorough=False).findings
     assert [(one.code, one.line, one.signature) for one in found] == [("SK405", None, "lost"), ("SK002", 16, "lost")]
-
-
-def test_what_re_only_warns_of_is_a_finding(tmp_path: Path) -> None:
-    from stallkit.lab.lint.runner import lint_path
-
-    file = tmp_path / "signatures.toml"
-    file.write_text(
-        'format = 1\n[[signature]]\nid = "a"\ntitle = "a"\nstate = "working"\n'
-        'all_of = [\n  { pattern = "Busy [[a]" }\n]\n'
-        'hits = ["Busy ["]\nmisses = ["Busy"]\nsource = "s"\n'
-    )
-    assert [(one.code, one.line) for one in lint_path(file, thorough=False).findings] == [("SK102", 7)]

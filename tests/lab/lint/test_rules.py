@@ -22,7 +22,7 @@ from stallkit.packs.registry import installed
 
 @pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
 def test_the_bundled_packs_have_no_finding(name: str) -> None:
-    """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too many steps."""
+    """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too long."""
     found = lint_installed(name, thorough=False)
     assert found is not None
     assert [(one.code, one.signature, one.clause, one.message) for one in found.findings] == []
@@ -185,9 +185,8 @@ def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "redos_linter", None)
-    for pattern, notes in (("x.*y.*z.*!", (runaways.MISSING,)), ("ab", ())):  # the second is proven without it
-        signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern)])
-        assert lint(Pack("p", signatures=[signature])).notes == notes
+    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="x.*y.*z.*!")])
+    assert lint(Pack("p", signatures=[signature])).notes == (runaways.MISSING,)
 
 
 def test_a_folder_without_a_pack_is_one_finding(tmp_path: Path) -> None:
@@ -197,25 +196,6 @@ def test_a_folder_without_a_pack_is_one_finding(tmp_path: Path) -> None:
     assert [(one.code, one.line) for one in lint_path(tmp_path).findings] == [("SK001", 2)]
 
 
-def test_the_same_on_both_engines_is_told_on_the_packs_own_screens() -> None:
-    signature = Signature(
-        id="a", title="", state="working", all_of=[Clause(pattern=r"Caf\w+\?")],
-        hits=["Cafe\u0301?"], misses=["x"], source="s",
-    )  # fmt: skip
-    found = lint(Pack("p", signatures=[signature]), thorough=False)
-    assert [one.code for one in found.findings][:1] == ["SK102"]
-
-
 def test_a_pack_made_in_python_whose_pattern_is_none() -> None:
     signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="(")])
     assert [(one.code, one.signature) for one in lint(Pack("p", signatures=[signature])).findings] == [("SK101", "a")]
-
-
-def test_a_pattern_that_re_alone_cannot_stand_is_stopped() -> None:
-    """`regex` sees at once that the literal is missing; `re` would try for ever."""
-    signature = Signature(
-        id="a", title="", state="working", all_of=[Clause(pattern="(?:a|a|aa)+[c]")],
-        hits=["c ac"], misses=["a" * 60], source="s",
-    )  # fmt: skip
-    found = lint(Pack("p", signatures=[signature]), thorough=False)
-    assert "SK103" in [one.code for one in found.findings]

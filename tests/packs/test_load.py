@@ -1,4 +1,4 @@
-"""Compiled packs: the same values and the same verdicts as those read from their files, and a cache never wrong.
+"""Kept packs: the same values and the same verdicts as those read from their files, and a cache never wrong.
 
 Each test of the cache first sees that the cache answers: it holds another pack under the right key.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -17,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.cache import Cache, user_cache
+import stallkit
 from stallkit.core.engine import Engine
 from stallkit.core.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.packs.compiled import CompileError, compiled, fingerprint, restored
+from stallkit.packs import load
 from stallkit.packs.file import parse_pack
-from stallkit.packs.load import load_pack, through
+from stallkit.packs.load import load_pack, restored, through
 from stallkit.packs.registry import find
 from stallkit.testing.random_packs import Case, cases
 
@@ -37,48 +38,35 @@ all_of = [{ pattern = "Proceed[?] $", where = "prompt_line" }]
 """
 REAL = parse_pack(CONTENT, "p", "acme")
 DECOY = Pack("decoy", signatures=[Signature("decoy", "from the cache", "idle", ["nothing at all"])])
-MADE_BY = b"a" * 32
 USER_IS_ROOT = os.geteuid() == 0
 
 
-def loaded(cache: Cache, made_by: bytes = MADE_BY, content: bytes = CONTENT) -> Pack:
-    return through(cache, made_by, content, "/somewhere/signatures.toml", "acme")
+def loaded(folder: Path, content: bytes = CONTENT) -> Pack:
+    return through(folder, content, "/somewhere/signatures.toml", "acme")
+
+
+def file_of(folder: Path) -> Path:
+    (found,) = folder.iterdir()
+    return found
+
+
+def lay(folder: Path, payload: bytes) -> None:
+    """Write a payload under the very key that the pack's content has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "_read", lambda file, key: load._write(file, key + payload))
+        patch.setattr("pickle.dumps", lambda pack: payload)
+        loaded(folder)
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    """A cache that answers, with the decoy: what is then changed decides whether it is believed."""
+def cache(tmp_path: Path) -> Path:
+    """A folder that answers, with the decoy: what is then changed decides whether it is believed."""
     (tmp_path / "home").mkdir(mode=0o700)
-    made = Cache(tmp_path / "home" / "packs")
-    assert loaded(made) == REAL
-    kept = file_of(made)
-    kept.write_bytes(kept.read_bytes()[:17])
-    Decoy(made).lay(compiled(DECOY))
-    assert loaded(made) == DECOY, "nothing is read from the cache, so this test would show nothing"
-    return made
-
-
-class Decoy:
-    """Lays a payload under the very key that the pack's content has."""
-
-    def __init__(self, cache: Cache) -> None:
-        self.cache = cache
-
-    def lay(self, payload: bytes) -> None:
-        class Laid(Cache):
-            def read(self, name: str, key: bytes) -> bytes | None:
-                self.write(name, key, payload)
-                return None
-
-            def write(self, name: str, key: bytes, content: bytes) -> None:
-                super().write(name, key, payload)
-
-        loaded(Laid(self.cache.folder))
-
-
-def file_of(cache: Cache) -> Path:
-    (found,) = cache.folder.iterdir()
-    return found
+    folder = tmp_path / "home" / "packs"
+    assert loaded(folder) == REAL
+    lay(folder, pickle.dumps(DECOY))
+    assert loaded(folder) == DECOY, "nothing is read from the cache, so this test would show nothing"
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +79,14 @@ def test_shipped_packs_are_restored_as_they_were_parsed(shipped: list[tuple[str,
     assert len(shipped) >= 7
     for path, content in shipped:
         pack = parse_pack(content, path, "a")
-        again = restored(compiled(pack))
+        again = restored(pickle.dumps(pack))
         assert again == pack
         assert [one.tier for one in again.signatures] == [one.tier for one in pack.signatures]
 
 
 @given(cases())
 def test_random_packs_are_restored_and_give_the_same_verdicts(case: Case) -> None:
-    again = [restored(compiled(pack)) for pack in case.packs]
+    again = [restored(pickle.dumps(pack)) for pack in case.packs]
     assert again == list(case.packs)
     before, after = Engine(case.packs), Engine(again)
     for screen in case.screens:
@@ -106,23 +94,12 @@ def test_random_packs_are_restored_and_give_the_same_verdicts(case: Case) -> Non
         assert after.explain(screen) == before.explain(screen)
 
 
-def test_a_restored_pack_needs_no_parser(tmp_path: Path) -> None:
-    code = "import sys; from stallkit import load_pack; from stallkit.core.engine import Engine\n"
-    code += "load_pack('stallkit_shell_yn'); print('tomllib' in sys.modules)"
-    environment = os.environ | {"STALLKIT_CACHE": str(tmp_path / "c")}
-
-    def parsed() -> str:
-        return subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True).stdout
-
-    assert [parsed(), parsed()] == [b"True\n", b"False\n"]
-
-
 def test_an_error_of_a_file_is_told_every_time_and_nothing_is_kept(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "c")
+    folder = tmp_path / "c"
     for _ in range(2):
         with pytest.raises(PackFormatError, match="all_of"):
-            loaded(cache, content=CONTENT.replace(b"all_of", b"some_of"))
-    assert not cache.folder.exists()
+            loaded(folder, content=CONTENT.replace(b"all_of", b"some_of"))
+    assert not folder.exists()
 
 
 class Runs:
@@ -135,59 +112,57 @@ class Runs:
         return os.mkdir, (str(self.path),)
 
 
-def test_a_poisoned_file_runs_nothing(cache: Cache, tmp_path: Path) -> None:
+def test_a_poisoned_file_runs_nothing(cache: Path, tmp_path: Path) -> None:
     for payload in (Runs(tmp_path / "ran"), (DECOY, Runs(tmp_path / "ran"))):
         poison = pickle.dumps(payload)
-        Decoy(cache).lay(poison)
+        lay(cache, poison)
         assert loaded(cache) == REAL
         assert not (tmp_path / "ran").exists()
-        with pytest.raises(CompileError):
+        with pytest.raises(ValueError):
             restored(poison)
     pickle.loads(poison)  # so that it is seen to be poison
     assert (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("payload", [(), 1, (DECOY,), DECOY.signatures])
-def test_a_pickle_of_something_else_is_not_taken(cache: Cache, payload: object) -> None:
-    Decoy(cache).lay(pickle.dumps(payload))
+def test_a_pickle_of_something_else_is_not_taken(cache: Path, payload: object) -> None:
+    lay(cache, pickle.dumps(payload))
     assert loaded(cache) == REAL
 
 
 @pytest.mark.parametrize("name", ["builtins.eval", "builtins.getattr", "os.system", "stallkit.packs.load.load_pack"])
 def test_only_the_values_of_a_pack_are_made(name: str) -> None:
     module, _, function = name.rpartition(".")
-    with pytest.raises(CompileError):
+    with pytest.raises(ValueError):
         restored(b"c" + f"{module}\n{function}\n".encode() + b".")
 
 
-def test_another_python_or_other_code_compiles_anew(cache: Cache) -> None:
-    assert loaded(cache, made_by=b"b" * 32) == REAL
-    assert loaded(cache, made_by=b"b" * 32) == REAL
+def test_another_python_or_other_code_parses_anew(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = load._MADE_BY
+    monkeypatch.setattr(load, "_MADE_BY", b"b" * 32)
+    assert loaded(cache) == REAL
+    monkeypatch.setattr(load, "_MADE_BY", before)
     assert loaded(cache) == REAL, "the earlier one was replaced: one file a pack"
-    assert len(list(cache.folder.iterdir())) == 1
+    assert len(list(cache.iterdir())) == 1
 
 
-def test_the_fingerprint_is_of_the_code(tmp_path: Path) -> None:
+def test_the_key_is_of_the_code(tmp_path: Path) -> None:
     """A copy of stallkit has the same one, until a line of it changes, with the same size and time."""
-    import shutil
-
-    import stallkit
-
     shutil.copytree(Path(stallkit.__file__).parent, tmp_path / "stallkit", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from stallkit.packs.compiled import fingerprint; print(fingerprint())"
+    code = "from stallkit.packs import load; print(load._MADE_BY)"
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def told() -> str:
         words = [sys.executable, "-c", code]
         return subprocess.run(words, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
 
-    assert told().strip() == str(fingerprint()) != "None"
+    assert told().strip() == str(load._MADE_BY)
     changed = tmp_path / "stallkit" / "core" / "signature.py"
     before, text = changed.stat(), changed.read_text()
     changed.write_text(text.replace("\nAPI = 1 ", "\nAPI = 2 "))
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert changed.stat().st_size == before.st_size
-    assert told().strip() not in (str(fingerprint()), "None")
+    assert told().strip() != str(load._MADE_BY)
 
 
 def test_a_changed_file_with_the_same_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +180,7 @@ def test_a_changed_file_with_the_same_size_and_time(tmp_path: Path, monkeypatch:
     assert load_pack("stallkit_stale").signatures[0].id == "late"
 
 
-def test_a_file_cut_short_or_changed_anywhere_is_not_taken(cache: Cache) -> None:
+def test_a_file_cut_short_or_changed_anywhere_is_not_taken(cache: Path) -> None:
     whole = file_of(cache).read_bytes()
     ends = [*range(0, 90), *range(90, len(whole), 37), len(whole) - 1]
     for end in ends:
@@ -222,7 +197,7 @@ def test_a_file_cut_short_or_changed_anywhere_is_not_taken(cache: Cache) -> None
 
 @given(st.binary(max_size=200))
 def test_bytes_of_any_kind_are_restored_or_refused(content: bytes) -> None:
-    with pytest.raises(CompileError):
+    with pytest.raises(ValueError):
         restored(content)
 
 
@@ -256,15 +231,15 @@ FOUL: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", FOUL)
-def test_what_others_can_have_written_is_not_taken(cache: Cache, how: str) -> None:
+def test_what_others_can_have_written_is_not_taken(cache: Path, how: str) -> None:
     FOUL[how](file_of(cache))
     assert loaded(cache) == REAL
 
 
 @pytest.mark.skipif(not USER_IS_ROOT, reason="gives files to another user")
 @pytest.mark.parametrize("whose", ["file", "folder"])
-def test_what_belongs_to_another_user_is_not_taken(cache: Cache, whose: str) -> None:
-    os.chown(file_of(cache) if whose == "file" else cache.folder, 4711, 4711)
+def test_what_belongs_to_another_user_is_not_taken(cache: Path, whose: str) -> None:
+    os.chown(file_of(cache) if whose == "file" else cache, 4711, 4711)
     assert loaded(cache) == REAL
 
 
@@ -281,17 +256,16 @@ def test_many_processes_at_once_leave_one_whole_file(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert loaded(Cache(tmp_path / "file" / "packs")) == REAL
+    assert loaded(tmp_path / "file" / "packs") == REAL
     (tmp_path / "full").mkdir(mode=0o500)
-    assert loaded(Cache(tmp_path / "full" / "packs")) == REAL
-    assert loaded(Cache(Path("/proc/stallkit"))) == REAL
+    assert loaded(tmp_path / "full" / "packs") == REAL
+    assert loaded(Path("/proc/stallkit")) == REAL
 
 
 def test_off_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("STALLKIT_CACHE", "off")
-    assert user_cache("packs") is None
     assert load_pack("stallkit_shell_yn").signatures
     assert not list(tmp_path.iterdir())
     monkeypatch.delenv("STALLKIT_CACHE")
