@@ -27,7 +27,7 @@ from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
-__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "proven", "runs_another", "what_is_left"]
+__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_to", "starts_others", "proven", "runs_another", "what_is_left"]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -173,7 +173,7 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     beside, gone = _beside(known, before), _agents_of(known, before)
     if any(_is_among(one, gone) for one in kernel.background or ()):
         return verdict  # it was sent to the background
-    if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
+    if not all(starts_others(one) or _is_among(one, beside) for one in alive):
         return verdict
     parents = {_outlived_by(one, beside, alive) for one in gone}
     by = next((one for one in alive if _started(one, parents, beside)), None)
@@ -189,6 +189,22 @@ def what_is_left(verdict: Verdict, now: Snapshot, seen: Snapshot | None) -> Verd
     sure = Certainty.SURE if by is not None else Certainty.MAYBE
     ended = Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
     return evolve(verdict.but(why, state=State.ENDED, certainty=sure, kind=None), ended=ended)
+
+
+def starts_others(member: Member) -> bool:
+    """Whether it is no agent itself, but a shell, a wrapper, or the pause before one is started again."""
+    return bool(member.names & (SHELLS | WRAPPERS | _PAUSES))
+
+
+def left_to(member: Member, now: Snapshot) -> str | None:
+    """That a process ended, and only what starts others lives on where it was; None if that is not surely so."""
+    kernel = now.kernel or KernelFacts()
+    alive = _alive(kernel)
+    if not alive or not kernel.complete or _is_among(member, (*alive, *(kernel.background or ()))):
+        return None
+    if not all(map(starts_others, (*alive, *(kernel.background or ())))):
+        return None
+    return f"{member.called or member.name} ended, and {alive[0].called or alive[0].name} is there"
 
 
 def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:

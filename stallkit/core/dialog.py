@@ -48,6 +48,7 @@ class Role(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     REJECT = "reject"
+    SUBMIT = "submit"  # sends what is ticked: it is no answer itself
 
 
 # pattern of one field, characters and rows at most

@@ -50,6 +50,7 @@ class Reading:
     rows: tuple[ReadRow, ...]
     fields: Mapping[str, str] = field(factory=dict, hash=False)
     options: tuple[Option, ...] = ()
+    submit: Option | None = None  # the row that sends what is ticked
     doubt: str = ""
     specs: Mapping[str, FieldSpec] = field(factory=dict, repr=False, hash=False)
 
@@ -276,7 +277,7 @@ def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
 def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dialog) -> Reading:
     offset = parts[0].start
     rows, fields, options = [], dict[str, str](), list[Option]()
-    doubt = ""
+    submit, doubt = None, ""
     for part in parts:
         for place in range(part.start, part.end):
             row, text = shown[place - offset]
@@ -298,15 +299,12 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
-            options.append(
-                Option(
-                    text,
-                    int(number) if number else None,
-                    bool(part.match["mark_"]),
-                    part.element.role,
-                )
-            )
-    return Reading(tuple(rows), fields, tuple(options), doubt, dialog.fields)
+            option = Option(text, int(number) if number else None, bool(part.match["mark_"]), part.element.role)
+            if option.role is Role.SUBMIT:
+                submit = option
+            else:
+                options.append(option)
+    return Reading(tuple(rows), fields, tuple(options), submit, doubt, dialog.fields)
 
 
 def _choices(rows: list[str]) -> list[Option]:

@@ -179,6 +179,9 @@ def rows_of(verdict: Verdict) -> list[str]:
 def _rows(verdict: Verdict, match: Match) -> str:
     """The rows of the prompt: those of its dialog, or its line with its paragraph; a scroll bar is no word of it."""
     lines, reading = verdict.detection.screen.lines, verdict.detection.reading
+    if reading is not None and reading.whole and reading.submit is not None:  # what is ticked is no other question
+        asked = (text for name, text in reading.fields.items() if not reading.specs[name].aside)
+        return "\n".join((*asked, *(one.text for one in reading.options)))
     if reading is not None and reading.whole:
         return "\n".join(row.text for row in reading.rows)
     if not math.isfinite(match.bottom) or match.bottom >= len(lines):

@@ -233,10 +233,14 @@ class Item:
         return self.state is ItemState.DECLINED and self.option(self.text or "") is None
 
     def option(self, given: str) -> Choice | None:
-        """The one option of that id, or else of that name in any letter case."""
+        """The one option of that id, or else of that name in any letter case; ``1,3``: several, where they may be."""
         found = [one for one in self.options if one.id == given]
         found = found or [one for one in self.options if one.name.casefold() == given.casefold()]
-        return found[0] if len(found) == 1 else None
+        if found or not self.several or "," not in given:
+            return found[0] if len(found) == 1 else None
+        parts = [self.option(part.strip()) for part in given.split(",")]
+        named = [one for one in parts if one is not None]
+        return Choice(",".join(one.id for one in named), ", ".join(one.name for one in named)) if None not in parts else None
 
     def choice(self, kind: ChoiceKind) -> Choice | None:
         """The option of that kind; None where there is not exactly one."""

@@ -38,6 +38,7 @@ from live_agents.truth import Round, read, written  # noqa: E402
 
 CACHE = ROOT / ".cache"
 POLICIES = ("careful", "daemon", "rules")
+HUNG_S = 120.0  # longer than Gemini and Qwen try again without a word
 REPORT = ROOT / "docs" / "reliability.md"
 
 
@@ -52,7 +53,7 @@ def main() -> int:
     parser.add_argument("--policy", nargs="+", default=list(POLICIES), choices=POLICIES)
     parser.add_argument("--runs", type=int, default=3, help="rounds under each policy (3)")
     parser.add_argument(
-        "--hung-after", type=float, default=30.0, metavar="S", help="when a session counts as hung (30)"
+        "--hung-after", type=float, default=HUNG_S, metavar="S", help=f"when a session counts as hung ({HUNG_S:g})"
     )
     parser.add_argument("--short", action="store_true", help="three agents of one kind, one round under rules")
     parser.add_argument("--last", action="store_true", help="drive nothing, tell the rounds that are kept")

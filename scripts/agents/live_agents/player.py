@@ -19,7 +19,7 @@ from turns import COMPOSER, squeezed
 
 from live_agents.cast import Actor, start
 from live_agents.model import Model
-from live_agents.scenes import FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
+from live_agents.scenes import CAME_BACK, FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
 from live_agents.scoring import CAN_BE_ALLOWED, tells
 from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
@@ -31,10 +31,11 @@ from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["Player"]
 
-START_S = 240.0
+START_S = 150.0
 REACH_S = 60.0  # for a state to be reached
 TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take
 RETRYING_S = 75.0  # what tries again by itself is told later
+AWAY_S, BACK_S = 45.0, 150.0  # for its model to be away, and to be heard again: Gemini tries less and less often
 DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 PATIENT_S = 10.0  # under a patient policy, which may do something then
@@ -44,7 +45,8 @@ REST_S, FAILED_REST_S, STOPPED_S = 1.2, 3.0, 8.0
 AT_WORK_S = 5.0  # in which it is seen at work
 LEFT_S = 8.0  # for an answered dialog to leave the pane, on a busy machine
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
-STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
+STATES |= {"asks": "idle", "failed": "idle", "done": "idle", "retrying": "working"}
+HERE = rf"{COMPOSER}|^User|help with\?|^\w*>(\s|$)"  # its composer
 OWN = re.compile(r"go on with part \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
 
@@ -56,7 +58,7 @@ class Player(others.Stage):
 
     def __init__(self, actor: Actor, programs: Path, screens: Screens, supervisor: Supervisor, kept: Path) -> None:
         told = start(actor)
-        self.actor, self.model, self.moments = actor, Model(told.model), list[Moment]()
+        self.actor, self.model, self.moments = actor, Model(told.model, told.tools), list[Moment]()
         self._screens, self._supervisor, self._kept, self._numbers = screens, supervisor, kept, count(1)
         files = {f"~/{place}": self._filled(text) for place, text in told.files.items()}
         files |= {f"{KEPT}/kept.txt": "kept\n", "build/out.txt": "built\n"}
@@ -102,11 +104,13 @@ class Player(others.Stage):
             offered = next((one for one in OFFERS if self._sees(one.shows.get(self.actor.agent, r"(?!)"))), None)
             if offered:
                 self._meet(offered, self._shown.since)
-            elif re.search(COMPOSER, self.screen(), re.MULTILINE):
+            elif self._sees(HERE):
                 break
         self.model.reply = {"text": "Hello! The project is a retry helper and its tests."}
-        self.keys("-l", "hello")
         while not self.model.requests and time.monotonic() < until:
+            if not self._sees("hello"):  # some draw their composer before they read
+                self.keys("-l", "hello")
+                time.sleep(0.6)
             self.keys("Enter")
             self._screens.wait(lambda: bool(self.model.requests), 5)
         return bool(self.model.requests) and self._rests(REST_S, REACH_S)
@@ -144,7 +148,7 @@ class Player(others.Stage):
         """Wait until somebody is told of what appeared, answer, wait until that is seen."""
         allows = scene.by_policy.get(self._supervisor.policy, ())
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
-        heard = len(self.model.requests)
+        heard, answered = len(self.model.requests), self.model.answered
         self._hold(scene, moment)
         if self._stopped(scene):
             self.moments.append(evolve(moment, ended=self._shown.since))
@@ -161,6 +165,9 @@ class Player(others.Stage):
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
+        if scene.by == "model" and self._screens.wait(lambda: self.model.answered > answered, BACK_S):
+            self._rests(REST_S, 20)
+            self._meet(CAME_BACK, self._shown.since)
         if scene.by:
             self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
             if not self.actor.first:
@@ -208,9 +215,10 @@ class Player(others.Stage):
             self._screens.wait(lambda: False, moment.appeared + DONE_S - time.time())
             return
         takes = {"hung": self._supervisor.hung_after_s + 35, "retrying": RETRYING_S}.get(moment.what, TOLD_S)
+        takes = AWAY_S if scene.by == "model" else takes
 
         def over() -> bool:
-            return self._told(moment) or self._gone(scene) or self._stopped(scene)
+            return (self._told(moment) and scene.by != "model") or self._gone(scene) or self._stopped(scene)
 
         if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)

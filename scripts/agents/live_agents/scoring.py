@@ -26,6 +26,7 @@ STATES = {  # of the session, by what is true
     None: ("idle",),
     "waits": ("waiting",),
     "asks": ("idle",),
+    "done": ("idle",),
     "failed": ("idle",),
     "ended": ("ended", "gone"),
     "limit": ("quota",),
@@ -115,7 +116,7 @@ def figures(rounds: Sequence[Round]) -> list[Figure]:
     found = [one for round_ in rounds for one in results(round_)]
     strays = [event for round_ in rounds for event in stray(round_)]
     starting = sum(len(at_start(round_)) for round_ in rounds)
-    told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung"))
+    told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung", "done"))
     quiet = [one for one in found if one.moment.what is None]
     overload = [one for one in found if one.moment.what == "retrying"]
     retrying = [one for one in overload if one.told_s is not None]
@@ -222,7 +223,8 @@ def _clears(event: Event, moment: Moment, after: Moment | None) -> bool:
 
 def tells(event: Event, moment: Moment) -> bool:
     """Whether an event tells a person of this moment."""
-    return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
+    name = "done" if moment.what == "done" else "escalation"
+    return event["event"] == name and moment.what is not None and event.get("what", moment.what) == moment.what
 
 
 def _misleads(event: Event, moment: Moment, before: Moment | None) -> bool:
