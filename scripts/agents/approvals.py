@@ -5,7 +5,7 @@
 DIR has a folder for each agent (`claude`, `codex`, ...).  An agent asks to run a command, a supervisor files it, and
 ``stallkit stuck approve ID`` (or ``decline``) answers; what the agent then does is read at its scripted model: a call
 that was approved brings the tool's result, one that was declined does not.  `tick` ticks two options of a question of
-which several may be chosen (Claude Code), and sends them by the page that follows.  `--busy` keeps every core busy meanwhile.
+which several may be chosen (Claude Code), and sends them by the page that follows.  `--busy` keeps every core busy.
 """
 
 from __future__ import annotations

@@ -27,7 +27,18 @@ from stallkit.core.signature import Certainty, Pack, State, Tier
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot, Verdict
 
-__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_to", "starts_others", "proven", "runs_another", "what_is_left"]
+__all__ = [
+    "WRAPPERS",
+    "agents",
+    "asked",
+    "is_proven",
+    "led",
+    "left_to",
+    "starts_others",
+    "proven",
+    "runs_another",
+    "what_is_left",
+]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(

@@ -208,7 +208,7 @@ def _ticking(labels: tuple[str, ...], verdict: Verdict) -> Strokes | str:
     """How exactly these options are ticked and sent; or why they cannot be."""
     shown, match, lines = verdict.detection.dialog, verdict.match, verdict.detection.screen.lines
     if shown is None or match is None or shown.submit is None:
-        return "it is not known how what is ticked there is sent"
+        return "more than one of its options may be chosen, and how they are sent is not known: go to its own terminal"
     ticked = {one.text for one in shown.options if one.ticked is not None}
     if missing := sorted(set(labels) - ticked):
         return f"{missing[0]!r} cannot be ticked: only {', '.join(map(repr, sorted(ticked)))}"

@@ -237,7 +237,9 @@ def _at_session(attempt: _Attempt) -> Answered:
 def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
     given = attempt.given
     if isinstance(given, Choice):
-        outcome = press(attempt.transport, Pick(_picked(attempt.item, given)), seen, attempt.engine, sleep=attempt.sleep)
+        outcome = press(
+            attempt.transport, Pick(_picked(attempt.item, given)), seen, attempt.engine, sleep=attempt.sleep
+        )
     else:
         outcome = answer(attempt.transport, given, seen, attempt.engine, sleep=attempt.sleep)
     if isinstance(given, str) and outcome.pressed and len(_literal(outcome.keys)) < len(given):

@@ -238,9 +238,11 @@ class Item:
         found = found or [one for one in self.options if one.name.casefold() == given.casefold()]
         if found or not self.several or "," not in given:
             return found[0] if len(found) == 1 else None
-        parts = [self.option(part.strip()) for part in given.split(",")]
-        named = [one for one in parts if one is not None]
-        return Choice(",".join(one.id for one in named), ", ".join(one.name for one in named)) if None not in parts else None
+        parts = given.split(",")
+        named = [one for part in parts if (one := self.option(part.strip())) is not None]
+        if len(named) < len(parts):
+            return None
+        return Choice(",".join(one.id for one in named), ", ".join(one.name for one in named))
 
     def choice(self, kind: ChoiceKind) -> Choice | None:
         """The option of that kind; None where there is not exactly one."""

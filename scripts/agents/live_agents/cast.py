@@ -80,7 +80,9 @@ CAST = (
     Actor("gemini", "gemini", (*PERMISSIONS, "question", *ENDS, *FAILURES)),
     Actor("gemini-npm", "gemini", ("harmless permission", "asks", "done", "overload", *BACK, "crash"), "60x24", BY_NPM),
     Actor("qwen", "qwen", (*PERMISSIONS, "question", *ENDS, *FAILURES)),
-    Actor("qwen-plan", "qwen", ("plan", "asks", "overload", BACK[1], "hung", "crash"), arguments="--approval-mode plan"),
+    Actor(
+        "qwen-plan", "qwen", ("plan", "asks", "overload", BACK[1], "hung", "crash"), arguments="--approval-mode plan"
+    ),
     Actor("opencode", "opencode", (*PERMISSIONS, "question", *ENDS, *FAILURES, "overload")),
     Actor("opencode-script", "opencode", ("harmless permission", "asks", "crash"), "100x30", IN_SCRIPT),
     Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES)),

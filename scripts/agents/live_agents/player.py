@@ -19,7 +19,7 @@ from turns import COMPOSER, squeezed
 
 from live_agents.cast import Actor, start
 from live_agents.model import Model
-from live_agents.scenes import CAME_BACK, FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
+from live_agents.scenes import FIRST, GAVE_UP, KEPT, OFFERS, Scene, interrupt
 from live_agents.scoring import CAN_BE_ALLOWED, tells
 from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
@@ -165,9 +165,10 @@ class Player(others.Stage):
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
-        if scene.by == "model" and self._screens.wait(lambda: self.model.answered > answered, BACK_S):
+        back_s = BACK_S if scene.by == "model" else 0.0
+        if scene.then and (not back_s or self._screens.wait(lambda: self.model.answered > answered, back_s)):
             self._rests(REST_S, 20)
-            self._meet(CAME_BACK, self._shown.since)
+            self._meet(scene.then, self._shown.since)
         if scene.by:
             self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
             if not self.actor.first:

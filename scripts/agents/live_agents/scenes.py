@@ -10,7 +10,7 @@ import turns  # the modules of scripts/agents
 from attrs import field, frozen
 from claude_stage import ASK, ASK_MANY
 
-__all__ = ["CAME_BACK", "FIRST", "GAVE_UP", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
+__all__ = ["FIRST", "GAVE_UP", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
 
 KEPT = "x"  # a folder of the project, which nothing may remove
 HARMLESS = "git status"
@@ -31,9 +31,12 @@ ROWS = {  # a dialog's selected row
 QUESTION = {agent: "Exponential" for agent in ROWS} | {"claude": r"❯ 1\. SQLite"}
 PLAN = {"claude": r"❯ 1\.|❯ Yes", "codex": "Implement", "qwen": r"[●›] 1\."}
 LIMIT = {"claude": "[Ll]imit", "codex": "usage limit|429 Too", "qwen": "[Rr]ate limit", "opencode": "[Rr]ate limit"}
-SUGGESTED = {"aider": r"Run shell command\?", "gptme": r"Execute shell\?"}  # a command in the model's text
+SUGGESTED = {
+    "aider": r"Run shell command\?.*\]:$",
+    "gptme": r"Execute shell\?[^\n]*\]$",
+}  # a command in the model's text
 TOOL = {"gemini": r"\(Tab to focus\)", "qwen": r"\(ctrl\+f to focus\)"}  # of a tool that has a terminal of its own
-_WHEN_BUSY = {"copilot": ("C-c",), "opencode": ("Escape", "Escape")}
+_WHEN_BUSY = {"opencode": ("Escape", "Escape")} | dict.fromkeys(("copilot", "aider", "gptme"), ("C-c",))
 
 
 def interrupt(agent: str) -> tuple[str, ...]:
@@ -60,12 +63,17 @@ class Scene:
     busy: bool = False  # true from the request on, not from what the screen shows
     keys: tuple[str, ...] = ("Escape",)  # that leave its dialog
     by_policy: Mapping[str, tuple[str, ...]] = field(factory=dict)  # keys and texts that a policy may give here
+    then: Scene | None = None  # what it comes to once that was answered
 
     def reply(self, agent: str) -> dict[str, Any]:
         return self.replies.get(agent) or self.replies["*"]
 
     def plays(self, agent: str) -> bool:
         return agent in self.replies or "*" in self.replies
+
+
+CAME_BACK = Scene("done, once its model was back", "done", {"*": {}}, "")
+GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 
 
 def _message(name: str) -> dict[str, Any]:
@@ -189,8 +197,9 @@ _ALL = (
         "waits",
         {"aider": {**_message("failed-401-key"), "openai": {"message": f"Incorrect API key. See {KEYS_AT}"}}},
         "keys",
-        {"aider": r"Open .*\?.*\]:"},
+        {"aider": r"ask again \[Yes\]:$"},  # the rest may be under its spinner
         keys=("n", "Enter"),
+        then=GAVE_UP,
     ),
     Scene("401, tried again", "failed", {"claude": _message("failed-401-key")}, "busy", busy=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
@@ -202,8 +211,16 @@ _ALL = (
         {agent: _UNREACHABLE for agent in ("codex", "gemini", "qwen")},
         "model",
         busy=True,
+        then=CAME_BACK,
     ),
-    Scene("overload, then back", "retrying", dict.fromkeys(("gemini", "qwen"), _OVERLOAD), "model", busy=True),
+    Scene(
+        "overload, then back",
+        "retrying",
+        dict.fromkeys(("gemini", "qwen"), _OVERLOAD),
+        "model",
+        busy=True,
+        then=CAME_BACK,
+    ),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
     Scene(
@@ -221,6 +238,4 @@ _ALL = (
     Scene("crash", "ended", {"*": {}}, "", kills=True),
     Scene("crash at work", "ended", {"*": {"hang": 3600}}, "", busy=True, kills=True),
 )
-CAME_BACK = Scene("done, once its model was back", "done", {"*": {}}, "")
-GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 SCENES = {scene.name: scene for scene in _ALL}
