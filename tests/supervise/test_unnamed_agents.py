@@ -57,7 +57,7 @@ def test_its_end_is_told_below_what_starts_it_again(server: Server, tmp_path: Pa
 
 def test_a_menu_of_a_library_names_no_agent() -> None:
     """Any program that node runs may draw it."""
-    text = 'Do you want to execute tool "execute_bash"?\n\n❯ Yes, execute this tool\n  No, cancel\n\nPress Escape to cancel'
+    text = 'Do you want to execute tool "bash"?\n\n❯ Yes, execute this tool\n  No, cancel\n\nPress Escape to cancel'
     seen = Snapshot(screen=Screen.from_text(text, cursor_visible=False), process=ProcessFacts("node", 7), taken_at=0.0)
     verdict = judged(Engine([one for one in installed_engine().packs if one.name == "node_prompts"]), seen)
     assert verdict.match is not None, verdict.reasons
