@@ -156,11 +156,13 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
     if what is What.ENDED:  # however that is known: what the agent left, then the prompt of its shell
         return Topic(what, sure=sure)
+    if what is What.LIMIT:  # whichever signature or signal says so: one look shows it so, the next otherwise
+        return Topic(what, sure=sure or tries_again, kind=kind, tries_again=tries_again)
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
         words = _still(_rows(verdict, match)) if what is What.WAITS else ""
         by = f"{match.pack.name}:{match.signature.id}"
-        return Topic(what, by, words, sure or tries_again, kind, tries_again=tries_again)
+        return Topic(what, by, words, sure, kind)
     if says is not None and says.state is verdict.state:
         return Topic(what, says.source, _still(says.words), sure, kind)
     unseen = verdict.inside if what is What.WAITS else None

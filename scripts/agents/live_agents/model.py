@@ -32,6 +32,7 @@ class Model(turns_model.Model):
 
     {"said": "run it", "command": "git status"}    what `answers.py` does at these words, with this command
     {"step": {...}}                                a step of `anthropic.py`; after its tool: "Done."
+    {"call": ("exit_plan_mode", {...})}            a tool, though it is not offered: some agents keep a few back
     {"hang": 600}                                  the connection stands, and nothing comes
     """
 
@@ -59,10 +60,12 @@ class Model(turns_model.Model):
         return super()._anthropic()
 
     def _steps(self, said: str, results: int, tools: list[dict[str, Any]], asked: str) -> Iterator[Any]:
-        if len(tools) < self.few or not {"hang", "said"} & set(self.reply):
+        if len(tools) < self.few or not {"call", "hang", "said"} & set(self.reply):
             yield from super()._steps(said, results, tools, asked)
         elif "hang" in self.reply:
             yield float(self.reply["hang"])
+        elif "call" in self.reply:
+            yield "Done." if results else self.reply["call"]
         else:
             for step in answers.script(self.reply["said"], results, tools, asked):
                 yield (step[0], self._named(step[1])) if isinstance(step, tuple) else step

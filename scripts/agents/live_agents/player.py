@@ -167,8 +167,9 @@ class Player(others.Stage):
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
         back_s = BACK_S if scene.by == "model" else 0.0
         if scene.then and (not back_s or self._screens.wait(lambda: self.model.answered > answered, back_s)):
+            came = time.time()
             self._rests(REST_S, 20)
-            self._meet(scene.then, self._shown.since)
+            self._meet(scene.then, came if back_s else self._shown.since)
         if scene.by:
             self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
             if not self.actor.first:
@@ -176,6 +177,8 @@ class Player(others.Stage):
 
     def _prompt(self) -> None:
         """Ask it to go on, in words that were not used before."""
+        if self.actor.agent == "gptme":  # what is typed while it does not read is lost
+            self._screens.wait(lambda: self.screen().rstrip().endswith("User:"), REACH_S)
         self.keys("-l", f"go on with part {next(self._numbers)}")
         time.sleep(0.6)
         self.keys("Enter")

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import turns  # the modules of scripts/agents
+import answers  # the modules of scripts/agents
+import turns
 from attrs import field, frozen
 from claude_stage import ASK, ASK_MANY
 
@@ -151,7 +152,8 @@ _ALL = (
         "waits",
         {
             "claude": {"step": {"text": "One thing.", "tool": "AskUserQuestion", "input": {"questions": [ASK]}}},
-            **{agent: {"said": "ask it"} for agent in ("codex", "gemini", "qwen", "opencode", "copilot", "nanocoder")},
+            **{agent: {"said": "ask it"} for agent in ("codex", "gemini", "opencode", "copilot", "nanocoder")},
+            "qwen": {"call": ("ask_user_question", {"questions": [{name: answers.ASKED[name] for name in ASK}]})},
         },
         "keys",
         QUESTION,
@@ -177,7 +179,7 @@ _ALL = (
         {
             "claude": {"step": {"text": "The plan.", "tool": "ExitPlanMode", "input": {"plan": "1. Read\n2. Test\n"}}},
             "codex": {"said": "propose a plan"},
-            "qwen": {"said": "plan it"},
+            "qwen": {"call": ("exit_plan_mode", {"plan": "1. Read\n2. Test\n"})},
         },
         "keys",
         PLAN,
