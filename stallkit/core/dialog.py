@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Iterable, Mapping, Sequence
 
+from stallkit.core.keys import Keys
 from stallkit.core.values import field, frozen, ge
 
 __all__ = ["CHOICE", "RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
@@ -177,6 +178,7 @@ class Element:
     ignore_case: bool = False
     at_cursor: bool = False
     selected: bool | None = None  # of an option: where the mark must stand, or must not
+    key: str = ""  # of an option: what chooses it, as tmux names it, where Enter in its row does not
 
     def __attrs_post_init__(self) -> None:
         given = [texts for texts in (self.row, self.option, self.pattern, self.choices, self.rule) if texts]
@@ -184,8 +186,10 @@ class Element:
             raise ValueError("an element of a dialog has a row, an option or a pattern, or is choices or a rule")
         if not 0 <= self.times[0] <= self.times[1] or self.times[1] < 1:
             raise ValueError(f"times {list(self.times)} is not [at least, at most]")
-        if self.role is not None and not self.option:
-            raise ValueError("only an option has a role")
+        if (self.role is not None or self.key) and not self.option:
+            raise ValueError("only an option has a role or a key")
+        if self.key:
+            Keys.parse(self.key)
         for text in self.pattern:
             re.compile(text, re.VERBOSE if "(?x)" in text else 0)
 

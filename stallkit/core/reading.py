@@ -41,6 +41,7 @@ class Option:
     role: Role | None = None
     ticked: bool | None = None
     about: str = field(default="", eq=False)
+    key: str = field(default="", eq=False)  # that chooses it, if its pack knows one
 
 
 @frozen
@@ -299,7 +300,8 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
-            option = Option(text, int(number) if number else None, bool(part.match["mark_"]), part.element.role)
+            place = int(number) if number else None
+            option = Option(text, place, bool(part.match["mark_"]), part.element.role, key=part.element.key)
             if option.role is Role.SUBMIT:
                 submit = option
             else:

@@ -241,7 +241,7 @@ def choosing(label: str | tuple[str, ...], verdict: Verdict, seen: Snapshot, exa
     alike = shown is not None and (len(shown.options), shown.selected) == (len(menu.options), menu.selected)
     if not alike and not key and wanted != menu.selected:
         return "the rows of its menu cannot be told apart"
-    keys = Keys.typed(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
+    keys = Keys.parse(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
     return Choosing(keys, wanted, shown or menu, seen.screen, menu.selected, 2 * len(menu.options))
 
 
