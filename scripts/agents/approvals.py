@@ -34,7 +34,7 @@ from stallkit.stuck.queue import Queue  # noqa: E402
 
 SCENE, SEVERAL = SCENES["permission"], SCENES["question of several"]
 TICKED, TAKEN = "1,3", "SQLite, Memory"
-FILED_S, TOLD_S = 30.0, 8.0  # for the item to be in the queue; for the agent to tell its model
+FILED_S, TOLD_S = 30.0, 25.0  # for the item to be in the queue; for the agent to tell its model
 
 
 class Office:
