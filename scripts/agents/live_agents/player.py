@@ -49,6 +49,7 @@ STATES |= {"asks": "idle", "failed": "idle", "done": "idle", "retrying": "workin
 HERE = rf"{COMPOSER}|^User|help with\?|^\w*>(\s|$)"  # its composer
 OWN = re.compile(r"go on with part \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
+BACK = {"text": "I am back, and all of it is finished."}
 
 
 class Player(others.Stage):
@@ -148,7 +149,7 @@ class Player(others.Stage):
         """Wait until somebody is told of what appeared, answer, wait until that is seen."""
         allows = scene.by_policy.get(self._supervisor.policy, ())
         moment = Moment(self.actor.name, self.actor.agent, scene.name, scene.what, appeared, allows=allows)
-        heard, answered = len(self.model.requests), self.model.answered
+        heard = len(self.model.requests)
         self._hold(scene, moment)
         if self._stopped(scene):
             self.moments.append(evolve(moment, ended=self._shown.since))
@@ -166,7 +167,7 @@ class Player(others.Stage):
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
         back_s = BACK_S if scene.by == "model" else 0.0
-        if scene.then and (not back_s or self._screens.wait(lambda: self.model.answered > answered, back_s)):
+        if scene.then and (not back_s or self._screens.wait(lambda: self._sees("it is finished"), back_s)):
             came = time.time()
             self._rests(REST_S, 20)
             self._meet(scene.then, came if back_s else self._shown.since)
@@ -266,7 +267,7 @@ class Player(others.Stage):
         """Answer as a person does: the dialog's key, the end of the work, a text; when, and when the agent took it."""
         if self.model.closed:
             self.model.open()
-        self.model.reply = THANKS
+        self.model.reply = BACK if scene.by == "model" else THANKS
         shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
             answered = self._press(*scene.keys)
