@@ -15,9 +15,9 @@ from pathlib import Path
 from timing import interleaved, table
 
 from stallkit import Engine
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.backends import Settings, judge_chunk
 from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import evaluate, tally
 
 ROOT = Path(__file__).parent.parent

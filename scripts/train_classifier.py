@@ -31,7 +31,7 @@ from stallkit.core.classifier import Classifier, parse
 from stallkit.core.engine import Engine
 from stallkit.core.features import talks
 from stallkit.core.signature import Kind
-from stallkit.lab.evaluate.corpus_lines import Case, Line
+from stallkit.lab.corpus_lines import Case, Line
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings
 from stallkit.lab.evaluate.prediction import SORTS as KINDS

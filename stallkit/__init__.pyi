@@ -53,9 +53,9 @@ from .press.rules import Rule as Rule
 from .press.rules import Scene as Scene
 from .press.send import send as send
 from .runs.run import Run as Run
+from .runs.run import RunResult as RunResult
 from .runs.run import run as run
 from .runs.run import run_async as run_async
-from .runs.run_process import RunResult as RunResult
 from .runs.wait_limits import Observation as Observation
 from .runs.wait_limits import RunStatus as RunStatus
 from .schemas import json_schema as json_schema
@@ -65,8 +65,8 @@ from .supervise.session_state import WatchConfig as WatchConfig
 from .supervise.supervisor import Supervisor as Supervisor
 from .transports.base import Options as Options
 from .transports.base import Transport as Transport
-from .transports.base import open_target as open_target
 from .transports.memory import MemoryTransport as MemoryTransport
 from .transports.pexpect import PexpectTransport as PexpectTransport
 from .transports.pty import PtyTransport as PtyTransport
 from .transports.stream import StreamTransport as StreamTransport
+from .transports.targets import open_target as open_target

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from pathlib import Path
+
+import platformdirs
 
 __all__ = [
     "CACHE",
@@ -76,8 +79,6 @@ def queue_file() -> Path:
 
 def records_screens() -> bool:
     """Whether whole screens are kept: ``[record] screens = true`` in the user's own settings, and in no other file."""
-    import tomllib  # here: most commands keep nothing
-
     try:
         table = tomllib.loads(user_config().read_text()).get("record")
     except (OSError, ValueError):  # whoever reads the settings says what is wrong with them
@@ -142,7 +143,6 @@ def _user_path(kind: str) -> Path:
         given, home = Path(os.environ.get(f"XDG_{kind.upper()}_HOME", "")), Path(os.environ.get("HOME", ""))
         if given.is_absolute() or home.is_absolute():
             return (given if given.is_absolute() else home / _OF_LINUX[kind]) / "stallkit"
-    import platformdirs
 
     found: Path = getattr(platformdirs, f"user_{kind}_path")("stallkit")
     return found

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Iterator, MutableMapping, NamedTuple
+from typing import Callable, Iterator, MutableMapping, NamedTuple
 
 from stallkit.config import FILE, TMUX_SOCKET, user_config
 from stallkit.errors import ConfigError
-
-if TYPE_CHECKING:
-    from stallkit.settings_files import Found
+from stallkit.settings_files import Found, say, settings_files
 
 __all__ = ["TmuxSocket", "chosen", "inherited"]
 
@@ -65,7 +63,6 @@ def chosen(
             raise ConfigError(f"${TMUX_SOCKET}", str(error), "give a name, or a path") from error
     if config is None and not (os.path.lexists(FILE) or os.path.lexists(user_config())):
         return TmuxSocket()  # most have none, and save the imports
-    from stallkit.settings_files import say, settings_files
 
     chosen = None
     for found in settings_files(config):

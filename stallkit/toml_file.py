@@ -11,15 +11,15 @@ import tomllib
 from collections import Counter
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar, get_args, get_origin
+from typing import Any, Callable, Iterator, Mapping, TypeVar, get_args, get_origin
+
+import cattrs
+from attrs import fields, has, resolve_types
 
 from stallkit import private
 from stallkit.core.values import field, frozen
 from stallkit.durations import SPAN, seconds_of
 from stallkit.errors import Portable
-
-if TYPE_CHECKING:
-    import cattrs
 
 __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", "structured"]
 
@@ -107,8 +107,6 @@ def structured(file: TomlFile, kind: type[_T]) -> _T:
     A number of seconds may be written as a span: ``"3m"``.
     Raises TomlError with all errors, and the line of the first.
     """
-    import cattrs
-
     try:
         return _converter().structure(file.data, kind)
     except (cattrs.BaseValidationError, ValueError, TypeError) as error:
@@ -118,8 +116,6 @@ def structured(file: TomlFile, kind: type[_T]) -> _T:
 
 
 def _converter() -> cattrs.Converter:
-    import cattrs
-
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind, name in _NAMES.items():
         converter.register_structure_hook(kind, _only(kind, name))
@@ -153,9 +149,6 @@ def _only(kind: type, name: str) -> Callable[[object, object], Any]:
 
 
 def _message(error: BaseException, kind: type | None, homes: Mapping[str, str]) -> str:
-    import cattrs
-    from attrs import fields
-
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         known = ", ".join(field.name for field in fields(error.cl))
         unknown = [f"{key} (it belongs {homes[key]})" if key in homes else key for key in sorted(error.extra_fields)]
@@ -165,8 +158,6 @@ def _message(error: BaseException, kind: type | None, homes: Mapping[str, str]) 
 
 def _homes(kind: type) -> dict[str, str]:
     """Where each key of a file of this class belongs, but for those that several tables have."""
-    from attrs import fields, has, resolve_types
-
     if not has(kind):
         return {}
     tops = fields(resolve_types(kind))
@@ -178,8 +169,6 @@ def _homes(kind: type) -> dict[str, str]:
 
 def _path(error: BaseException) -> Keys:
     """The path of the value that the first error is about."""
-    import cattrs
-
     path: list[str | int] = []
     while isinstance(error, cattrs.BaseValidationError):
         error = error.exceptions[0]

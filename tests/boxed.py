@@ -18,8 +18,9 @@ from stallkit.stuck.item import Delivery, Item
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.sandbox_start import Start, start_sandbox
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
 from stallkit.transports.containers.runtime_call import BWRAP, call
+from stallkit.transports.targets import open_target
 
 FOREVER = ["sh", "-c", "echo ready; while :; do sleep 1; done"]
 

@@ -18,12 +18,14 @@ from typing import NoReturn
 from attrs import evolve
 
 from stallkit.askpass import dialogue
+from stallkit.askpass.in_popup import asked_in
 from stallkit.askpass.place import look, refusal
 from stallkit.askpass.question import Question, remedy, who_asks
 from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process, boot_id, stat_of
 from stallkit.signals.askpass import AskedPrompt, one_line, publish, withdraw
+from stallkit.transports.tmux.popup import PopUp
 
 __all__ = ["NotAsked", "main"]
 
@@ -115,8 +117,6 @@ def _asked(folder: Path, prompt: AskedPrompt, question: Question) -> bytes:
             if answer is None:
                 raise NotAsked(prompt, "the answer was an end of file")
             return answer
-    from stallkit.askpass.in_popup import asked_in  # here: to import these takes as long as all the rest
-    from stallkit.transports.tmux.popup import PopUp
 
     try:
         pop_up = PopUp.of(os.environ)

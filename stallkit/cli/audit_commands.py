@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,7 @@ from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
-
-if TYPE_CHECKING:
-    from stallkit.stuck.audit import Report
+from stallkit.stuck.audit import AuditLog, Report
 
 __all__ = ["audit_command"]
 
@@ -101,8 +99,6 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
 
 
 def _log(path: Path) -> Any:
-    from stallkit.stuck.audit import AuditLog
-
     return AuditLog(path)
 
 

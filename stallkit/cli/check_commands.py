@@ -5,41 +5,33 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 import click
 
 from stallkit.cli.check_colour import painted, shows_colours
-from stallkit.cli.common import (
-    engine,
-    hanging,
-    log_option,
-    plain_console,
-    policy_of,
-    policy_option,
-    print_json,
-    reach,
-    session_options,
-    shown,
-)
+from stallkit.cli.common import log_option, policy_option, print_json, session_options, shown
 from stallkit.cli.exits import exit_of
+from stallkit.cli.installed import engine
 from stallkit.cli.output import echo
 from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.reach import reach
 from stallkit.cli.speech import page, plain, quiet
+from stallkit.cli.tables import hanging, plain_console
 from stallkit.config import event_log
 from stallkit.core.engine import Fate, Report
+from stallkit.core.evidence import arguments
 from stallkit.core.hung import HUNG_AFTER_S
 from stallkit.core.matcher import Found
 from stallkit.core.plain import describe
 from stallkit.core.reading import Reading
 from stallkit.core.signature import Clause
 from stallkit.core.values import by_name
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import asked_inside, printed
 from stallkit.press.events import EventLog
-
-if TYPE_CHECKING:
-    from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.supervise.settings import configured_policy
 
 __all__ = ["check_command", "explain_command"]
 
@@ -88,7 +80,7 @@ def check_command(
     """
     if policy and not dismisses:
         raise click.UsageError("--policy needs --dismiss")
-    allowed = policy_of(policy) if dismisses else None
+    allowed = configured_policy(policy) if dismisses else None
     transport = reach(target, socket_name, socket_path, listen=watch_s > 0)
     written = (
         None if target == "-" and log is None else EventLog(event_log(log))
@@ -145,8 +137,6 @@ def explain_command(
     Example:    stallkit explain tmux:worker1
                 tmux capture-pane -p | stallkit explain -
     """
-    from stallkit.core.evidence import arguments  # here: check needs none
-
     transport = reach(target, socket_name, socket_path, or_path=True)
     made = engine()
     try:
@@ -183,8 +173,6 @@ def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:
 
 def _verdict_lines(verdict: Verdict, snapshot: Snapshot) -> Iterator[str]:
     """What follows from it and from the facts, and what each fact argues for."""
-    from stallkit.core.evidence import arguments
-
     yield f"verdict: {verdict.state}, {verdict.certainty}"
     yield from (f"  because {reason}" for reason in verdict.reasons)
     yield from (f"inside: {one}" for one in asked_inside(snapshot))

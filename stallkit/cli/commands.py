@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from inspect import cleandoc
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
+from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
 from stallkit.cli.exits import Exit
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 __all__ = ["cli", "run", "summary"]
 
@@ -35,7 +33,7 @@ _COMMANDS = {
     "eval": ("eval_command", "count how right the packs are on labelled screens"),
     "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
     "help": ("help_command", "show the help of a command"),
-    "incidents": ("status_commands", "list the latest incidents, newest last"),
+    "incidents": ("incident_commands", "list the latest incidents, newest last"),
     "lint": ("pack_commands", "check a pack"),
     "list": ("list_command", "list the sessions that stallkit started"),
     "mark": ("record_commands", "mark what is true from now on in a recording that runs"),
@@ -50,7 +48,7 @@ _COMMANDS = {
     "postmortem": ("output_commands", "show how a session ended, and why"),
     "probe": ("probe_command", "print the facts on a process's terminal, for a stream"),
     "record": ("record_commands", "record a command, or a tmux pane"),
-    "release": ("status_commands", "help a session again that its limits halted"),
+    "release": ("incident_commands", "help a session again that its limits halted"),
     "replay": ("replay_command", "play a recording, and show how the verdict changed"),
     "report": ("report_command", "tell what happened to the watched sessions"),
     "routes": ("remedy_commands", "edit what a sandbox reaches with credentials"),
@@ -103,25 +101,13 @@ class _LazyGroup(VerbGroup):
         return f"{told}\n\n{examples}\n\n`stallkit --help` lists all commands, `stallkit help COMMAND` shows one."
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
         found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(verb, help=_COMMANDS[verb][1]) for verb in found), *options]
 
 
-def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
-    if asked:
-        from stallkit.entry_points import own_version  # the standard library's reader takes longer than --help
-
-        click.echo(f"stallkit, version {own_version()}")
-        ctx.exit()
-
-
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
-)
+@click.version_option(package_name="stallkit")
 def cli() -> None:
     """Tell a terminal session that waits for a key from one that works, and answer safely.
 
@@ -142,8 +128,6 @@ dressed(cli)
 def run() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
     shows_what_it_can()
-    if "_STALLKIT_COMPLETE" in os.environ:
-        from stallkit.cli import completions  # noqa: F401  (how bash is answered)
     try:
         code = cli.main(prog_name="stallkit", standalone_mode=False)
     except click.exceptions.Exit as done:

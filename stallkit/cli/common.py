@@ -4,50 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
+from typing import Any, Callable, TypeVar, cast
 
 import click
 
-from stallkit.cli.output import engine, shown
+from stallkit.cli.output import shown
 from stallkit.cli.parameters import POLICY
-from stallkit.cli.speech import plain, quiet
+from stallkit.core.redact import redact_all
+from stallkit.errors import UnknownProgram
 from stallkit.tmux_socket import chosen, inherited
+from stallkit.variables import Variables, read_variables
 
-if TYPE_CHECKING:
-    from rich.box import Box
-    from rich.console import Console
-
-    from stallkit.press.policy import Policy
-    from stallkit.transports.base import Transport
-    from stallkit.variables import Variables
 __all__ = [
     "config_option",
-    "plain_console",
-    "policy_of",
     "policy_option",
-    "engine",
     "env_options",
-    "hanging",
     "log_option",
     "must_be_piped",
     "must_be_there",
     "print_json",
-    "progress",
-    "reach",
-    "ruled",
     "session_options",
     "socket_flags",
     "shown",
     "variables",
     "warn_unwritable",
-    "wide_console",
 ]
-
-PIPE = 200  # columns of what is no terminal
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -89,38 +74,12 @@ def env_options(command: _F) -> _F:
 
 def variables(env: tuple[str, ...], env_files: tuple[str, ...]) -> Variables:
     """The variables that --env and --env-file give.  Raises click.UsageError, without a value in it."""
-    from stallkit.variables import read_variables
-
     try:
         return read_variables(env, env_files, os.environ)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"--env-file {error.filename}: {error.strerror}") from None
-
-
-def reach(
-    target: str, socket_name: str | None, socket_path: str | None, or_path: bool = False, listen: bool = False
-) -> Transport:
-    """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
-
-    A bare name is a session that stallkit started.  If it has ended, this shows how and exits the command.
-    Raises click.UsageError for a target that cannot be read.
-    """
-    from stallkit.transports.base import Options, open_target  # here: a line for a status bar does without
-    from stallkit.transports.saved import SavedTransport
-
-    if target == "-":
-        must_be_piped("a screen", "tmux capture-pane -p")
-        return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
-    if or_path and ":" not in target and Path(target).exists():
-        target = f"file:{target}"
-    if ":" not in target:
-        return _started(target, listen)
-    try:
-        return open_target(target, Options(socket_name, socket_path, listen))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def must_be_piped(what: str, source: str) -> None:
@@ -134,42 +93,8 @@ def must_be_piped(what: str, source: str) -> None:
         )
 
 
-def _started(name: str, listen: bool) -> Transport:
-    from stallkit.cli import named_sessions  # here: not every command pays for it
-    from stallkit.sessions.model import ExitRecord
-    from stallkit.transports.base import open_target
-
-    session = named_sessions.named(name)
-    if session is None:
-        raise click.UsageError(_no_target(name))
-    if isinstance(session, ExitRecord):
-        named_sessions.leave(click.get_current_context(), session)
-    target, options = named_sessions.reached(session.session, listen)
-    transport = open_target(target, options)
-    transport.target = name
-    return transport
-
-
-def _no_target(name: str) -> str:
-    """Why this names nothing, and what may have been meant."""
-    from stallkit.cli.completions import targets
-    from stallkit.cli.verb_group import like
-
-    if "/" in name:
-        return f"there is no file {name!r}"
-    known = []
-    with suppress(Exception):  # a word more is not worth a second error
-        known = [target for target, _ in targets(click.get_current_context())]
-    meant = f", did you mean 'tmux:{name}'?" if f"tmux:{name}" in known else like(name, known)
-    return f"no session {name!r} was started{meant}; write tmux:NAME for one of tmux's, file:PATH for a saved screen"
-
-
 def must_be_there(program: str, folder: str | Path | None = None, path: str | None = None) -> None:
     """Raise UnknownProgram where there is no program of this name, before anything is started for it."""
-    import shutil
-
-    from stallkit.errors import UnknownProgram
-
     place = Path(folder or ".") / program if "/" in program else Path(program)
     if shutil.which(place, path=path) is None:
         if "/" not in program:
@@ -187,13 +112,6 @@ policy_option = click.option(
 )
 
 
-def policy_of(given: str | None) -> Policy:
-    """The policy that the option names, else that of the settings.  Raises ConfigError."""
-    from stallkit.supervise.settings import configured_policy  # here: most commands press nothing
-
-    return configured_policy(given)
-
-
 log_option = click.option(
     "--log", type=click.Path(path_type=Path), help="Append events here, not in the state directory."
 )
@@ -201,8 +119,6 @@ log_option = click.option(
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one object for programs, redacted."""
-    from stallkit.core.redact import redact_all  # here, as below: many a command has nothing to show
-
     click.echo(json.dumps(redact_all(value), ensure_ascii=True))
 
 
@@ -223,48 +139,3 @@ def _disk(file: Path) -> str | None:
     if disk.f_flag & os.ST_RDONLY:
         return "its file system is read-only"
     return "no space is left on its disk" if disk.f_blocks and not disk.f_bavail else None
-
-
-def plain_console(**options: Any) -> Console:
-    """A console of rich that takes text as it is: names from elsewhere must not be read as markup or emoji.
-
-    It still interprets control sequences, and what is made with `Text.from_markup`: give it what `shown` returns.
-    """
-    from rich.console import Console  # here: it costs 60 ms, and most commands end before
-
-    return Console(markup=False, emoji=False, highlight=False, no_color=plain() or None, **options)
-
-
-def wide_console(**options: Any) -> Console:
-    """The same; where there is no terminal, so wide that nothing is cut."""
-    made = plain_console(**options)
-    return made if made.is_terminal else plain_console(**options, width=PIPE)
-
-
-def ruled(console: Console) -> Box | None:
-    """How tables are drawn there: a rule below the head on a terminal, none where a program reads it."""
-    from rich.box import SIMPLE_HEAD
-
-    return SIMPLE_HEAD if console.is_terminal else None
-
-
-def hanging(on: Console, line: str, indent: int) -> list[str]:
-    """A long line wrapped between words for a terminal, with the lines after the first indented."""
-    from rich.text import Text
-
-    first, *more = Text(line).wrap(on, max(1, on.width - indent))
-    return [first.plain.rstrip(), *(" " * indent + part.plain.rstrip() for part in more)]
-
-
-@contextmanager
-def progress(name: str) -> Iterator[Callable[[float, str], None]]:
-    """A function to call with seconds and a last line; it shows nothing where standard error is not a terminal."""
-    if quiet() or not sys.stderr.isatty():
-        yield lambda seconds, line: None
-        return
-    from rich.text import Text
-
-    with plain_console(stderr=True).status(Text(shown(name))) as status:
-        yield lambda seconds, line: status.update(
-            Text.assemble(f"{shown(name)} {seconds:.0f} s  ", (shown(line), "dim"))
-        )

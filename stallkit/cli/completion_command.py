@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
+
+from stallkit.cli.completion_shells import ColonBash
 
 __all__ = ["completion_command"]
 
@@ -21,10 +24,6 @@ def completion_command(ctx: click.Context, shell: str) -> None:
                 eval "$(stallkit completion zsh)"      # below compinit
                 stallkit completion fish | source      # in config.fish
     """
-    from click.shell_completion import get_completion_class
-
-    from stallkit.cli.completions import ColonBash  # registers its classes
-
     kind = ColonBash if shell == "bash" else get_completion_class(shell)
     assert kind is not None  # click has one for each of the three
     root = ctx.find_root()

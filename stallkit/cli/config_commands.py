@@ -15,6 +15,9 @@ from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
 from stallkit.core.text import escaped
+from stallkit.settings_files import Found, allow, deny, read_settings, settings_in
+from stallkit.supervise.provenance import origins
+from stallkit.supervise.settings import Overrides, settings_of
 
 __all__ = ["config_command"]
 
@@ -55,9 +58,6 @@ def show_command(
     Exit codes: 0; 1 a file is invalid; 64 the file that --config names is not there.
     Example:    stallkit config show --set
     """
-    from stallkit.supervise.provenance import origins
-    from stallkit.supervise.settings import Overrides
-
     flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
     every, ignored = origins(config, flags, os.environ, socket_name, socket_path)
     rows = [one for one in every if one.by or not only_set]
@@ -89,9 +89,6 @@ def allow_command(ctx: click.Context, folder: Path, yes: bool) -> None:
     Exit codes: 0 allowed; 1 not: you said no, the file is invalid, or others can write it; 64 there is no such file.
     Example:    stallkit config allow .
     """
-    from stallkit.settings_files import Found, allow, read_settings, settings_in
-    from stallkit.supervise.settings import settings_of
-
     folder = folder.resolve()
     file = read_settings(folder / FILE)
     settings_of(Found(file, allowed=True))  # raises where it is invalid
@@ -116,7 +113,5 @@ def deny_command(folder: Path) -> None:
     Exit codes: 0 it decides nothing, also where nobody had allowed it; 1 the record cannot be removed.
     Example:    stallkit config deny .
     """
-    from stallkit.settings_files import deny
-
     folder = folder.resolve()
     say(shown(f"{folder}: {'its settings decide nothing now' if deny(folder) else 'nobody had allowed it'}"))

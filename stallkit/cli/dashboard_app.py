@@ -18,10 +18,11 @@ from textual.containers import VerticalScroll
 from textual.css.query import NoMatches
 from textual.widgets import Input, Static
 
-from stallkit.cli.common import hanging, plain_console, shown
+from stallkit.cli.common import shown
 from stallkit.cli.dashboard_desk import Board, Desk
 from stallkit.cli.dashboard_widgets import NAME, Table, Told
 from stallkit.cli.stuck_commands import age
+from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.errors import StallkitError
 from stallkit.stuck.board import Row, name_of

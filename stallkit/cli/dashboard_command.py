@@ -7,6 +7,7 @@ import sys
 import click
 
 from stallkit.cli.common import session_options
+from stallkit.cli.dashboard_desk import Desk
 from stallkit.errors import StallkitError
 
 __all__ = ["dashboard_command"]
@@ -27,12 +28,11 @@ def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; in a script: stallkit stuck list --json")
     try:
-        from stallkit.cli.dashboard_app import Dashboard  # here: textual costs half a second
+        from stallkit.cli.dashboard_app import Dashboard  # here: textual costs half a second  # extra: dashboard
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise
         why = "textual is not installed"
         raise StallkitError("dashboard", "in this environment", why, "pip install 'stallkit[dashboard]'") from error
-    from stallkit.cli.dashboard_desk import Desk
 
     Dashboard(Desk(socket_name, socket_path)).run()

@@ -14,11 +14,13 @@ from typing import Iterator, Sequence
 
 from attrs import field, frozen
 
-from stallkit.cli.common import engine, shown
+from stallkit.cli.common import shown
+from stallkit.cli.incident_commands import told_of
+from stallkit.cli.installed import engine
 from stallkit.cli.named_sessions import named, reached
 from stallkit.cli.sandbox_commands import manifest_lines
 from stallkit.cli.sandbox_commands import opened as opened_sandboxes
-from stallkit.cli.status_commands import noted, told_of, watched_rows
+from stallkit.cli.status_commands import noted, watched_rows
 from stallkit.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.core.redact import redact
@@ -33,7 +35,8 @@ from stallkit.stuck.board import Branch, Row, name_of, rows
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.item import Item, Source
 from stallkit.stuck.orders import Order, Triage
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
 
 __all__ = ["Board", "Desk"]
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import click
+from rich.progress import Progress
 
-from stallkit.cli.common import engine, hanging, plain_console, print_json, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.cli.speech import paint, quiet
+from stallkit.cli.tables import hanging, plain_console
+from stallkit.lab.demo import run
 
 __all__ = ["demo_command"]
 
@@ -25,10 +29,6 @@ def demo_command(ctx: click.Context, as_json: bool) -> None:
     Exit codes: 0 all as expected; 1 a verdict differs, or a process is left behind.
     Example:    stallkit demo
     """
-    from rich.progress import Progress
-
-    from stallkit.lab.demo import run
-
     rows: list[dict[str, str]] = []
     with Progress(console=plain_console(stderr=True, quiet=quiet()), transient=True) as progress:
         bar = progress.add_task("checking real programs")

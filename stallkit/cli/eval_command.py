@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 import click
+from rich.progress import MofNCompleteColumn, Progress
 
-from stallkit.cli.common import plain_console, print_json, shown
+from stallkit.cli import eval_tables
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.speech import quiet
+from stallkit.cli.tables import plain_console
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate import compare, corpus
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import GROUPS, worst
+from stallkit.lab.evaluate.report_html import page
 from stallkit.packs.registry import installed_engine
 
 __all__ = ["eval_command"]
@@ -100,15 +104,11 @@ def eval_command(
         with _writing(save):
             compare.save(save, result, found.predictions)
     if html is not None:
-        from stallkit.lab.evaluate.report_html import page
-
         with _writing(html):
             html.write_text(page(result, found.predictions), encoding="utf-8", errors="backslashreplace")
     if as_json:
         print_json(result)
     else:
-        from stallkit.cli import eval_tables  # here: rich takes 60 ms
-
         eval_tables.show(result, worst(found.predictions, count))
     _name_problems(result)
     ctx.exit(Exit.FINDINGS if result["problems"] or (change and change.regressions) else Exit.OK)
@@ -145,8 +145,6 @@ class _Bar:
         if not self._watched or time.monotonic() - self._begun < _PATIENCE_S:
             return
         if self._bar is None:
-            from rich.progress import MofNCompleteColumn, Progress  # here: most evaluations end before it is needed
-
             columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
             self._bar = Progress(*columns, console=plain_console(stderr=True), transient=True)
             self._bar.add_task("judging", total=sum(map(corpus.count, self._paths)))

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import ruled, shown, wide_console
-from stallkit.cli.speech import page_table
+from stallkit.cli.common import shown
+from stallkit.cli.tables import page_table, ruled, wide_console
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES
 
 __all__ = ["show"]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stallkit.press.check import Status
 
 __all__ = ["Exit", "exit_of"]
 
@@ -26,7 +22,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-_OF_STATUS = {  # by their values: to import `Status` takes longer than some commands
+_OF_STATUS = {  # of press.check.Status
     "not_stalled": Exit.OK,
     "dismissed": Exit.OK,
     "stalled": Exit.STALLED,
@@ -39,6 +35,6 @@ _OF_STATUS = {  # by their values: to import `Status` takes longer than some com
 }
 
 
-def exit_of(status: Status, idle_ok: bool = False) -> Exit:
+def exit_of(status: str, idle_ok: bool = False) -> Exit:
     """The exit code for what a check found; with `idle_ok` an agent at its composer is in order, whatever it says."""
     return Exit.OK if idle_ok and status in ("asks", "failed") else _OF_STATUS[status]

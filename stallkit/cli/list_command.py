@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from stallkit.cli.common import print_json
+from stallkit.cli.named_sessions import opened
+from stallkit.cli.session_table import print_table, row_object
 from stallkit.cli.speech import say
 from stallkit.config import sessions_file
-
-if TYPE_CHECKING:
-    from stallkit.sessions.model import ExitRecord
-    from stallkit.sessions.register import Living
+from stallkit.sessions.model import ExitRecord
+from stallkit.sessions.register import Living
 
 __all__ = ["list_command"]
 
@@ -28,12 +29,8 @@ def list_command(living: bool, as_json: bool) -> None:
     """
     rows, objects = _listed(living, as_json) if sessions_file().exists() else ([], [])
     if as_json:
-        from stallkit.cli.common import print_json
-
         print_json({"version": 1, "sessions": objects})
     elif rows:
-        from stallkit.cli.session_table import print_table  # here, as below: it brings rich and the register
-
         print_table(rows)
     else:
         none = "no session runs" if living else "no session was started yet"
@@ -42,13 +39,9 @@ def list_command(living: bool, as_json: bool) -> None:
 
 def _listed(living: bool, as_json: bool) -> tuple[list[Living | ExitRecord], list[dict[str, Any]]]:
     """The sessions, and the same as values where they are asked for."""
-    from stallkit.cli.named_sessions import opened
-    from stallkit.sessions.register import Living
-
     with opened(or_copy=True) as register:
         rows = [one for one in register.listing() if isinstance(one, Living) or not living]
         if not as_json:
             return rows, []
-        from stallkit.cli.session_table import row_object
 
         return rows, [row_object(register, one) for one in rows]

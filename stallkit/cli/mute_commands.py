@@ -12,6 +12,7 @@ from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import say
 from stallkit.cli.status_commands import known_to, watched_as
 from stallkit.config import store_file
+from stallkit.supervise.store import Store
 
 __all__ = ["mute_command", "unmute_command"]
 
@@ -28,8 +29,6 @@ def mute_command(target: str, for_s: float | None) -> None:
     Exit codes: 0 muted; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit mute tmux:worker1 --for 90m
     """
-    from stallkit.supervise.store import Store
-
     until = None if for_s is None else time.time() + for_s
     store = Store(store_file())
     try:
@@ -50,8 +49,6 @@ def unmute_command(target: str) -> None:
     Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit unmute tmux:worker1
     """
-    from stallkit.supervise.store import Store
-
     store = Store(store_file())
     try:
         target = watched_as(target, known_to(store))

@@ -10,6 +10,8 @@ import click
 
 from stallkit.cli.common import print_json, warn_unwritable
 from stallkit.cli.exits import Exit
+from stallkit.cli.panel import EARLIER, as_json, show
+from stallkit.cli.verb_group import like
 from stallkit.config import sessions_file
 from stallkit.errors import StoreError
 from stallkit.sessions.lifecycle import finalize_now, lasting
@@ -28,6 +30,7 @@ __all__ = [
     "no_session",
     "opened",
     "reached",
+    "sessions",
     "show_end",
 ]
 
@@ -64,11 +67,21 @@ def found(name: str) -> Living | ExitRecord:
 
 def no_session(name: str) -> str:
     """The words for a name that no session has."""
-    from stallkit.cli.completions import sessions
-    from stallkit.cli.verb_group import like
-
     known = [known for known, _ in sessions(click.get_current_context())]
     return f"no session {name!r} was started{like(name, known)}; stallkit list shows all"
+
+
+def sessions(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """The sessions that stallkit started."""
+    if not sessions_file().exists():
+        return
+    register = Register(sessions_file(), or_copy=True)
+    try:
+        for one in register.listing():
+            state = f"ended: {one.cause}" if isinstance(one, ExitRecord) else "running"
+            yield one.session.name, state
+    finally:
+        register.close()
 
 
 def named(name: str) -> Living | ExitRecord | None:
@@ -91,8 +104,6 @@ def show_end(record: ExitRecord, as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, "target": record.session.name, "ended": end_object(record)})
     else:
-        from stallkit.cli.panel import show  # here: rich costs 60 ms
-
         with opened(settled=False) as register:
             earlier = earlier_ends(register, record)
         show(record, earlier)
@@ -100,16 +111,12 @@ def show_end(record: ExitRecord, as_json: bool) -> None:
 
 def end_object(record: ExitRecord) -> dict[str, Any]:
     """How it ended, for programs."""
-    from stallkit.cli.panel import as_json
-
     with opened(settled=False) as register:
         return as_json(record, earlier_ends(register, record))
 
 
 def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
     """The ends of that name before its latest, the newest first: up to one more than a panel lists."""
-    from stallkit.cli.panel import EARLIER
-
     found = register.records(record.session.name, limit=EARLIER + 2)
     return [one for one in reversed(found) if one.session.id != record.session.id]
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.table import Table
+from rich.text import Text
 
-from stallkit.cli.common import config_option, plain_console, print_json, session_options, shown
+from stallkit.cli.common import config_option, print_json, session_options, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.tables import plain_console
 from stallkit.notify.channels import SHOWN, Channels, Shown, channels_of
 from stallkit.notify.notifier import cloud_event
 from stallkit.press.events import Event
@@ -74,9 +77,6 @@ def _told(chosen: Channels) -> list[dict[str, Any]]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, show_header=False)
     for row in rows:
         told = Text("told") if row["told"] else Text("not told", "red")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from stallkit.cli.exits import Exit
+from stallkit.core.redact import redact
+from stallkit.core.text import escaped
 from stallkit.errors import SessionGone, StallkitError, Unknown
 
-if TYPE_CHECKING:
-    from stallkit.packs.registry import Engine
-
-__all__ = ["echo", "ended_by", "engine", "shows_what_it_can", "shown"]
+__all__ = ["echo", "ended_by", "shows_what_it_can", "shown"]
 
 
 def shows_what_it_can() -> None:
@@ -37,21 +36,8 @@ def shown(*parts: object) -> str:
     Each part is redacted by itself, and so is each of an error: a session may be called `token`, and what is said of
     it is no secret for that.
     """
-    from stallkit.core.redact import redact  # here: many a command has nothing to show
-    from stallkit.core.text import escaped
-
     texts = [text for part in parts for text in (part.parts if isinstance(part, StallkitError) else (str(part),))]
     return escaped("".join(map(redact, texts)))
-
-
-def engine() -> Engine:
-    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
-    from stallkit.packs.registry import installed_engine  # here: not every command needs packs
-
-    made = installed_engine()
-    for problem in made.problems:
-        echo(f"stallkit: {shown(problem)}", err=True)
-    return made
 
 
 def ended_by(error: Exception) -> Exit:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 import click
 
-from stallkit.cli.common import engine, log_option, policy_of, policy_option, print_json, shown
+from stallkit.cli.common import log_option, policy_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
+from stallkit.cli.installed import engine
 from stallkit.cli.named_sessions import found, leave, opened, reached, show_end
+from stallkit.cli.panel import as_json as end_of
+from stallkit.cli.panel import show
 from stallkit.cli.parameters import SESSION
+from stallkit.config import event_log
 from stallkit.core.redact import redact_all
+from stallkit.press.check import CheckResult, check_session
+from stallkit.press.check_text import as_lines, as_object
+from stallkit.press.events import EventLog
+from stallkit.press.policy import Policy
 from stallkit.sessions.model import ExitRecord, Session
+from stallkit.supervise.settings import configured_policy
+from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.end_facts import facts
-
-if TYPE_CHECKING:
-    from stallkit.press.check import CheckResult
-    from stallkit.press.policy import Policy
 
 __all__ = ["output_command", "postmortem_command"]
 
@@ -56,7 +62,7 @@ def output_command(
         raise click.UsageError("--dismiss needs --check-stall")
     if policy and not dismisses:
         raise click.UsageError("--policy needs --dismiss")
-    allowed = policy_of(policy) if dismisses else None
+    allowed = configured_policy(policy) if dismisses else None
     session = found(name)
     if isinstance(session, ExitRecord):
         leave(ctx, session)
@@ -77,11 +83,6 @@ def output_command(
 
 
 def _checked(name: str, session: Session, allowed: Policy | None, log: Path | None) -> CheckResult:
-    from stallkit.config import event_log
-    from stallkit.press.check import check_session  # here: it takes longer than to show the lines
-    from stallkit.press.events import EventLog
-    from stallkit.transports.base import open_target
-
     transport = open_target(*reached(session))
     transport.target = name
     try:
@@ -93,15 +94,11 @@ def _checked(name: str, session: Session, allowed: Policy | None, log: Path | No
 def _print_object(name: str, lines: Sequence[str], checked: CheckResult | None) -> None:
     result: dict[str, Any] = {"version": 1, "target": name, "status": None}
     if checked is not None:
-        from stallkit.press.check_text import as_object
-
         result = as_object(checked)
     print_json({**result, "lines": "\n".join(lines).split("\n")})
 
 
 def _tell(checked: CheckResult) -> None:
-    from stallkit.press.check_text import as_lines
-
     for line in as_lines(checked):
         click.echo(line, err=True)
 
@@ -125,13 +122,9 @@ def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json:
         click.echo(shown(name, " is running, and has never ended"), err=True)
         ctx.exit(Exit.ERROR)
     if as_json and everything:
-        from stallkit.cli.panel import as_json as as_object
-
-        ends = [as_object(record, records[:number][::-1]) for number, record in enumerate(records)]
+        ends = [end_of(record, records[:number][::-1]) for number, record in enumerate(records)]
         print_json({"version": 1, "target": name, "ended": ends})
     elif everything:
-        from stallkit.cli.panel import show
-
         for record in records:
             show(record)
     else:

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from stallkit.cli.common import print_json
-from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import PACK
-from stallkit.packs.registry import Engine
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 import shlex
 import time
+from itertools import groupby
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
-from stallkit.cli.common import plain_console, progress, ruled, shown, wide_console
-from stallkit.cli.speech import colours, page_table, say
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import PACK
+from stallkit.cli.speech import colours, say
+from stallkit.cli.tables import page_table, plain_console, progress, ruled, wide_console
 from stallkit.errors import StallkitError, UnknownName
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate import corpus
-from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.lint.findings import Finding, Level
+from stallkit.lab.lint.pages import page_of
 from stallkit.lab.lint.programs import Count
 from stallkit.lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit.lab.matrix import Row, as_markdown, matrix
 from stallkit.lab.new_pack import names_of, programs_of, write
-from stallkit.packs.registry import find, installed, installed_engine
+from stallkit.packs.registry import Engine, find, installed, installed_engine
 
 __all__ = ["lint_command", "matrix_command", "new_pack_command", "packs_command"]
 
@@ -87,8 +85,6 @@ def _print_packs(engine: Engine, signatures: bool) -> None:
         table.add_row(*map(shown, (pack.name, pack.version, pack.distribution, *numbers, programs)))
     tables = [table]
     if signatures:
-        from rich.text import Text
-
         table = _table(made, "", "signature", "kind", "severity", "keys")
         tier = None
         for number, rule in enumerate(engine.rules, 1):
@@ -105,8 +101,6 @@ def _print_packs(engine: Engine, signatures: bool) -> None:
 
 def _table(console: Console, *columns: str) -> Table:
     """A table that folds in a narrow terminal: programs and keys, before any name or number is cut."""
-    from rich.table import Table
-
     table = Table(box=ruled(console), header_style="bold", pad_edge=False, padding=0 if console.is_terminal else (0, 1))
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
@@ -157,11 +151,6 @@ def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
 
 def _print_matrix(rows: Sequence[Row]) -> None:
     """A heading for each version of each program, and what was seen of it below; in a pipe a whole row each."""
-    from itertools import groupby
-
-    from rich.table import Table
-    from rich.text import Text
-
     made = wide_console()
     if not made.is_terminal:
         for line in _as_columns(rows):
@@ -231,8 +220,6 @@ def lint_command(
 
 
 def _explain(code: str) -> None:
-    from stallkit.lab.lint.pages import page_of
-
     try:
         page = page_of(code)
     except ValueError as error:
@@ -286,8 +273,6 @@ def _print_findings(results: list[Linted]) -> None:
 
 def _print_counts(counts: Sequence[Count]) -> None:
     """One line for each form, and for each of its clauses alone: on how many programs it was right, and wrong."""
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     for column in ("form", "clause", "right", "wrong", "programs"):
         table.add_column(column, overflow="fold", justify="right" if column in ("right", "wrong") else "left")

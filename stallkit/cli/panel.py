@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import plain_console, shown
-from stallkit.cli.speech import page_table
+from stallkit.cli.common import shown
+from stallkit.cli.tables import page_table, plain_console
 from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from stallkit.durations import seconds_of
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     _Ref = click.ParamType[tuple[int, int | None]]
     _Seconds = click.ParamType[float]
     _Text = click.ParamType[str]
@@ -80,9 +80,9 @@ class Name(_Text):
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        from stallkit.cli import completions  # here: only a shell asks
-
-        return completions.items(getattr(completions, self._find), ctx, incomplete)
+        completions = import_module("stallkit.cli.completions")  # as a command: imported when it is asked for
+        found: list[CompletionItem[str]] = completions.items(getattr(completions, self._find), ctx, incomplete)
+        return found
 
 
 TARGET = Name("target", "targets")

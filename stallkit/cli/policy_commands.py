@@ -10,16 +10,21 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import engine, policy_of, policy_option, print_json, reach, session_options, shown
+from stallkit.cli.common import policy_option, print_json, session_options, shown
+from stallkit.cli.installed import engine
 from stallkit.cli.parameters import POLICY, TARGET
+from stallkit.cli.reach import reach
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import event_log
+from stallkit.press.allowing import as_toml, rule_for
 from stallkit.press.asked import Asked
 from stallkit.press.check import observe
 from stallkit.press.decisions import Choose, Press
-from stallkit.press.logged import Would
+from stallkit.press.logged import Would, replayed
 from stallkit.press.policy import Policy
+from stallkit.press.policy_file import DAEMON_FILE, load_policy
 from stallkit.press.rules import Scene
+from stallkit.supervise.settings import configured_policy
 
 __all__ = ["policy_command"]
 
@@ -44,8 +49,6 @@ def show(name: str) -> None:
     Exit codes: 0; 64 there is no such policy.
     Example:    stallkit policy show daemon
     """
-    from stallkit.press.policy_file import DAEMON_FILE, load_policy
-
     load_policy(name)  # it says what is wrong with it
     match name:
         case "careful":
@@ -79,8 +82,6 @@ def allow(
     Exit codes: 0; 1 could not look, or no rule can allow it; 4 it ended.
     Example:    stallkit policy allow tmux:ci-1 --append night.toml
     """
-    from stallkit.press.allowing import as_toml, rule_for
-
     transport = reach(target, socket_name, socket_path)
     try:
         verdict, seen = observe(transport, engine())
@@ -102,8 +103,6 @@ def allow(
 
 def _in_the_last_day(policy: Policy) -> list[Would]:
     """The detections of a day that the policy would have answered."""
-    from stallkit.press.logged import replayed
-
     since = time.time() - 24 * 3600
     if not event_log().exists():
         return []
@@ -115,8 +114,6 @@ def _in_the_last_day(policy: Policy) -> list[Would]:
 
 def _append(file: Path, table: str) -> None:
     """Add a table to a policy file, which stays as it was if it would be invalid with it."""
-    from stallkit.press.policy_file import load_policy
-
     before = file.read_text("utf-8") if file.exists() else 'profile = "careful"\n'
     new = file.with_name(f".{file.name}.new")
     new.write_text(f"{before.rstrip()}\n\n{table}", "utf-8")
@@ -151,7 +148,7 @@ def explain(
     Example:    stallkit policy explain tmux:worker1 --policy night.toml
                 stallkit policy explain --log events.jsonl --policy night.toml
     """
-    chosen = policy_of(policy)
+    chosen = configured_policy(policy)
     if (target is None) == (log is None):
         raise click.UsageError("name a session, or an event log with --log")
     if log is not None:
@@ -198,8 +195,6 @@ def explain(
 
 def _explain_log(log: Path, policy: Policy, as_json: bool) -> None:
     """Print what the policy would have done about each detection of a log, and how often in all."""
-    from stallkit.press.logged import replayed  # here: no other command needs it
-
     rows: list[dict[str, Any]] = [
         {
             "time": would.at,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+from rich.console import Console
+from rich.text import Text
 
-from stallkit.cli.common import plain_console, print_json, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
 from stallkit.cli.speech import quiet
+from stallkit.cli.tables import plain_console
 from stallkit.errors import UnknownName
 from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.lab.portrait import Portrait, portrait, pressed
 from stallkit.packs.registry import installed_engine
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = ["signature_command"]
 
@@ -46,8 +44,6 @@ def signature_command(ctx: click.Context, name: str, as_json: bool) -> None:
 
 
 def _print(on: Console, made: Portrait) -> None:
-    from rich.text import Text
-
     signature, figures = made.rule.signature, made.figures
     on.print(Text(f"{made.rule.name}: {shown(signature.title)}", "bold"))
     what = f"{signature.state}, {signature.kind}" if signature.kind else str(signature.state)
@@ -78,8 +74,6 @@ def _print(on: Console, made: Portrait) -> None:
 
 
 def _head(on: Console, text: str) -> None:
-    from rich.text import Text
-
     on.print()
     on.print(Text(text, "underline"))
 

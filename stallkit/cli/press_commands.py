@@ -8,20 +8,12 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import (
-    engine,
-    log_option,
-    must_be_piped,
-    policy_of,
-    policy_option,
-    print_json,
-    reach,
-    session_options,
-    shown,
-)
+from stallkit.cli.common import log_option, must_be_piped, policy_option, print_json, session_options, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.cli.named_sessions import behind, end_object, named, opened, show_end
 from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.reach import reach
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
@@ -29,6 +21,7 @@ from stallkit.press.send import Sending, Sent, send
 from stallkit.sessions.finalize import write_out
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
+from stallkit.supervise.settings import configured_policy
 from stallkit.transports.tmux.panes import valid_name
 
 __all__ = ["send_command", "wait_for", "wait_ready_command"]
@@ -158,7 +151,7 @@ def wait_for(
     socket_path: str | None = None,
 ) -> Exit:
     """Wait, print the outcome, note it for a session that stallkit started, and return the exit code."""
-    allowed, events = policy_of(policy), EventLog(event_log(log))
+    allowed, events = configured_policy(policy), EventLog(event_log(log))
     record, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
     if isinstance(record, ExitRecord):
         return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)

@@ -6,6 +6,11 @@ import json
 
 import click
 
+from stallkit.cli.common import shown
+from stallkit.core.facts import listens
+from stallkit.probes.procfs import stat_of
+from stallkit.probes.report import report
+
 __all__ = ["probe_command"]
 
 
@@ -21,11 +26,6 @@ def probe_command(pid: int, as_json: bool) -> None:
     Exit codes: 0 printed; 1 it has no terminal, or one that cannot be opened; 64 there is no such process.
     Example:    ssh build7 stallkit probe 4711 --json
     """
-    from stallkit.cli.common import shown
-    from stallkit.core.facts import listens
-    from stallkit.probes.procfs import stat_of
-    from stallkit.probes.report import report
-
     try:
         found = report(pid)
     except ValueError as error:

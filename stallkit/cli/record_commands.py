@@ -12,8 +12,9 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import must_be_there, print_json, reach, session_options, shown
+from stallkit.cli.common import must_be_there, print_json, session_options, shown
 from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.reach import reach
 from stallkit.cli.speech import note, say
 from stallkit.core.keys import Keys
 from stallkit.core.signature import Kind, State
@@ -23,6 +24,7 @@ from stallkit.lab.capture import at_rest, captured
 from stallkit.lab.notes import read_marker
 from stallkit.lab.record.asciicast import MAX_SIDE, Header
 from stallkit.lab.record.marking import Listener, MarkKeys, give
+from stallkit.lab.record.record_pane import PaneRecorder
 from stallkit.lab.record.recorder import Interrupted, record_program, terminal_size
 from stallkit.lab.record.recording import RecordingWriter, new_file
 from stallkit.transports.base import Options
@@ -93,8 +95,6 @@ def record_command(
     path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
     keys = _keys(mark_key)
     if pane:
-        from stallkit.lab.record.record_pane import PaneRecorder
-
         options = Options(socket_name, socket_path)
         with PaneRecorder(words[0], options) as recorder:
             header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")

@@ -9,23 +9,33 @@ import subprocess
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
 from stallkit import private
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.cli.parameters import ItemRef
 from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.stuck_commands import note, print_item, seen_of, who
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import stat_of
-
-if TYPE_CHECKING:
-    from stallkit.stuck.item import Item
-    from stallkit.stuck.remedy_run import Edited, Remedy
+from stallkit.stuck.answering import Result, answer_item
+from stallkit.stuck.audit import audit_log
+from stallkit.stuck.composer_of import composer_of
+from stallkit.stuck.item import Category, Item, NotAsShown, as_shown
+from stallkit.stuck.item_object import item_object
+from stallkit.stuck.presets import preset_of
+from stallkit.stuck.proxies import REMEDIES, proxy_of
+from stallkit.stuck.queue import Queue
+from stallkit.stuck.remedy import Step
+from stallkit.stuck.remedy_files import RemedyFiles
+from stallkit.stuck.remedy_run import Edit, Edited, Remedy
+from stallkit.stuck.socket_paths import host_socket
 
 __all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
 
@@ -137,10 +147,6 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
     Exit codes: 0 noted; 1 the queue cannot be written, or has no such item.
     Example:    stallkit stuck triage 4 egress
     """
-    from stallkit.stuck.item import Category
-    from stallkit.stuck.item_object import item_object
-    from stallkit.stuck.queue import Queue
-
     with closing(Queue(queue_file())) as queue:
         item = queue.triage(id, None if category == "none" else Category(category))
     if as_json:
@@ -150,10 +156,6 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
 
 
 def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_json: bool) -> NoReturn:
-    from stallkit.cli.stuck_commands import who
-    from stallkit.stuck.remedy import Step
-    from stallkit.stuck.remedy_run import Edit
-
     remedy, path = _remedy(sandbox, kind)
     item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
     before = remedy.text()
@@ -187,10 +189,6 @@ def _reload(
     ctx: click.Context, sandbox: str, remedy: Remedy, item: Item | None, reply: _Reply | None, as_json: bool
 ) -> NoReturn:
     """Have the proxy read what no command of ours reads or writes, then answer the notice."""
-    from stallkit.cli.stuck_commands import who
-    from stallkit.stuck.remedy import Step
-    from stallkit.stuck.remedy_run import Edit
-
     text = remedy.text()
     id, words = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
     done = remedy.apply(Edit(text, text, who("routes reload"), id, words, reload=True))
@@ -200,13 +198,6 @@ def _reload(
 
 def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     """The edits of that proxy, and the file that is edited."""
-    from stallkit.stuck.audit import audit_log
-    from stallkit.stuck.presets import preset_of
-    from stallkit.stuck.proxies import REMEDIES, proxy_of
-    from stallkit.stuck.remedy_files import RemedyFiles
-    from stallkit.stuck.remedy_run import Remedy
-    from stallkit.stuck.socket_paths import host_socket
-
     proxy = proxy_of(proxies_file(), sandbox, kind)
     notify = str(host_socket(stuck_dir(), sandbox)) if proxy.notify is None else proxy.notify or None
     names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
@@ -222,10 +213,6 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
 
 def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json: bool) -> Item:
     """The notice, as it was shown; one that could not be answered is refused before anything is edited."""
-    from stallkit.cli.stuck_commands import note, print_item, seen_of
-    from stallkit.stuck.item import NotAsShown, as_shown
-    from stallkit.stuck.queue import Queue
-
     with closing(Queue(queue_file())) as queue:
         item = queue.item(ref[0])
         if item.session != sandbox or item.source != "agent":
@@ -272,12 +259,6 @@ def _again(done: Edited) -> bool:
 
 def _answer(item: Item, text: str) -> str | None:
     """Answer the notice; why that was too late, or more was asked meanwhile, else None."""
-    from stallkit.cli.common import engine
-    from stallkit.cli.stuck_commands import who
-    from stallkit.stuck.answering import Result, answer_item
-    from stallkit.stuck.composer_of import composer_of
-    from stallkit.stuck.queue import Queue
-
     with closing(Queue(queue_file())) as queue:
         done = answer_item(queue, item.id, text, who(), engine, composer_of, seen=item.revision)
     return None if done.result is Result.DONE else f"the reply was not given: {done.why}"

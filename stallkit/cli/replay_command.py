@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import click
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
-from stallkit.cli.common import engine, plain_console, print_json, progress, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
+from stallkit.cli.tables import plain_console, progress
 from stallkit.errors import StallkitError
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.replay import Look, Timeline, looks, timeline
@@ -69,9 +74,6 @@ def _with_progress(taken: Iterator[Look], duration: float, tell: Any) -> Iterato
 
 def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
     """The same looks, each shown when its time has come; the screen is redrawn, no control sequence is replayed."""
-    from rich.live import Live
-    from rich.text import Text
-
     began = time.monotonic()
     made = plain_console()
     with Live(console=made, screen=made.is_terminal, auto_refresh=False) as live:
@@ -88,8 +90,6 @@ def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
 
 
 def _show(line: Timeline) -> None:
-    from rich.table import Table  # here: it takes 60 ms
-
     made = plain_console()
     width = max(10, min(made.width, 100) - 10)  # of the lanes
     made.width = max(made.width, _LEAST)
@@ -130,8 +130,6 @@ def _at(line: Timeline, moment: float, truth: bool) -> str:
 
 
 def _lane(made: Any, name: str, states: list[str]) -> None:
-    from rich.text import Text
-
     lane = Text(f"{name:10}")
     for state in states:
         colour = _COLOURS.get(state)

@@ -8,24 +8,24 @@ from collections import Counter
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import Any, Iterable
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from stallkit.cli.common import print_json, progress, shown, wide_console
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
+from stallkit.cli.tables import progress, wide_console
 from stallkit.config import event_log
 from stallkit.core.topic import ClearedBy, ending
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 __all__ = ["report_command", "summarise"]
 
@@ -112,9 +112,6 @@ def _since(text: str, now: datetime) -> float:
 
 
 def _show(console: Console, report: Report, everything: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     if report.begun is None or report.ended is None:
         click.echo("nothing happened, as far as the log says", err=console.stderr)
         return

@@ -9,17 +9,22 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+from rich.table import Table
+from rich.text import Text
 
 from stallkit.askpass.launcher import environment as askpass_environment
-from stallkit.cli.common import env_options, must_be_there, plain_console, print_json, progress, shown, variables
+from stallkit.cli.common import env_options, must_be_there, print_json, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import RUN, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note
+from stallkit.cli.tables import plain_console, progress
 from stallkit.config import FILE, user_config
 from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone, TransportError, UnknownProgram
+from stallkit.notify.channels import Channels, channels_of
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
+from stallkit.supervise.settings import Overrides, load_settings
 from stallkit.transports.relay.driver import NOT_STARTED
 
 __all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "run_command"]
@@ -175,8 +180,6 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     """Where the run's events go, by these flags and the settings.  Raises ConfigError for invalid ones."""
     if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
         return {}  # settings take half as long to import as all the rest
-    from stallkit.notify.channels import Channels, channels_of
-    from stallkit.supervise.settings import Overrides, load_settings
 
     events = load_settings(None, Overrides(command=hook, webhook=webhook), {}, ["events"]).events
     channels_of(Channels(events.exec, events.webhook))  # it raises here, where a person sees it
@@ -305,8 +308,6 @@ def _list(as_json: bool) -> None:
     if not found:
         click.echo("no run in the background; stallkit run starts one")
         return
-    from rich.table import Table  # here: only a table needs it
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for column in ("run", "status", "started", "command"):

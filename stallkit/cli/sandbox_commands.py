@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, NoReturn
+from typing import Any, Iterator, NoReturn
 
 import click
 from click.core import ParameterSource
 
 from stallkit import private
-from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.cli.parameters import item_ref
+from stallkit.cli.press_commands import wait_for
 from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.stuck_commands import manifests_log, note, print_outcome, seen_of
 from stallkit.cli.verb_group import VerbGroup
-from stallkit.config import sandboxes_file
+from stallkit.config import proxies_file, queue_file, sandboxes_file, stuck_dir
+from stallkit.daemon_client import listens
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
+from stallkit.sessions.manifest import TOOLS, read_manifest
+from stallkit.sessions.model import Session
+from stallkit.sessions.ports import any_free
+from stallkit.stuck.answering import not_answered
+from stallkit.stuck.first_files import first_files
+from stallkit.stuck.item import Item, NotAsShown, Who, as_shown
+from stallkit.stuck.proxies import read_proxies
+from stallkit.stuck.queue import Queue
+from stallkit.stuck.rebuild import Runner
+from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
+from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
+from stallkit.stuck.rebuild_rows import RebuildRows
+from stallkit.stuck.sandbox_start import Start, start_sandbox
 from stallkit.stuck.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
-
-if TYPE_CHECKING:
-    from stallkit.sessions.model import Session
-    from stallkit.stuck.item import Item
-    from stallkit.stuck.queue import Queue
+from stallkit.stuck.socket_paths import mounted_socket
 
 __all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "sandbox_command", "start_from"]
 
@@ -35,9 +49,6 @@ _WITH = frozenset({"manifest", "replace", "size", "wait_s", "policy", "as_json",
 
 def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoReturn:
     """Start the sandbox that a manifest describes, print so, and exit the command."""
-    from stallkit.cli.press_commands import wait_for
-    from stallkit.stuck.sandbox_start import Start, start_sandbox
-
     given, only = ctx.params, ctx.get_parameter_source
     other = [name for name in given if name not in _WITH and only(name) is not ParameterSource.DEFAULT and given[name]]
     if other:
@@ -92,14 +103,6 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
     Exit codes: 0 written; 1 could not; 64 usage, or one of them is there.
     Example:    stallkit sandbox init web -- claude
     """
-    import shutil
-
-    from stallkit.config import proxies_file
-    from stallkit.sessions.manifest import TOOLS, read_manifest
-    from stallkit.sessions.ports import any_free
-    from stallkit.stuck.first_files import first_files
-    from stallkit.stuck.proxies import read_proxies
-
     proxies = proxies_file()
     folder = proxies.parent / "sandboxes" / name
     found = shutil.which(command[0])
@@ -192,8 +195,6 @@ def rebuild_command(
                 goes on when called again; 2 not approved, or another item than was shown; 4 what asked is over.
     Example:    stallkit stuck rebuild 3 --why 'it may use the mirror now'
     """
-    from stallkit.stuck.rebuild_rows import RebuildRows
-
     with opened() as sandboxes, _queue() as queue:
         ref = item_ref(what)
         item = queue.item(ref[0]) if ref is not None else None
@@ -213,10 +214,6 @@ def rebuild_command(
 
 def _as_shown(queue: Queue, item: Item, ref: tuple[int, int | None]) -> bool:
     """Whether a person who declines it was shown it as it is; if not, they are now."""
-    from stallkit.cli.stuck_commands import note, print_outcome, seen_of
-    from stallkit.stuck.answering import not_answered
-    from stallkit.stuck.item import NotAsShown, as_shown
-
     try:
         as_shown(item, seen_of(queue, ref))
     except NotAsShown as error:
@@ -237,10 +234,6 @@ def _decided(
     declined: str | None,
 ) -> Exit:
     """Propose, show, ask, and do what the person says."""
-    from stallkit.cli.stuck_commands import manifests_log, note
-    from stallkit.stuck.item import Who
-    from stallkit.stuck.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
-
     audit = manifests_log().append
     if declined is not None:
         done = reject(
@@ -274,10 +267,6 @@ def _decided(
 
 
 def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
-    from stallkit.cli.stuck_commands import manifests_log
-    from stallkit.stuck.rebuild import Runner
-    from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
-
     def told(step: Step, state: StepState, why: str) -> None:
         if state is not StepState.BEGUN:
             click.echo(shown(name, f": {step} {state}{f': {why}' if why else ''}"))
@@ -295,9 +284,6 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
 
 @contextmanager
 def _queue() -> Iterator[Queue]:
-    from stallkit.config import queue_file
-    from stallkit.stuck.queue import Queue
-
     found = Queue(queue_file())
     try:
         yield found
@@ -335,10 +321,6 @@ def _text(path: Path) -> str:
 
 def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
     """What a person is told of a sandbox that just started."""
-    from stallkit.config import stuck_dir
-    from stallkit.daemon_client import listens
-    from stallkit.stuck.socket_paths import mounted_socket
-
     name = sandbox.name
     ports = f", ports {' '.join(map(str, session.ports))}" if session.ports else ""
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"

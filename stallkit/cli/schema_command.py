@@ -8,7 +8,10 @@ from typing import Any
 import click
 
 from stallkit.cli.verb_group import like
+from stallkit.packs.pack_schema import pack_schema
+from stallkit.press.policy_schema import policy_schema
 from stallkit.schemas import COMMANDS, SCHEMAS, VALUES, json_schema
+from stallkit.supervise.settings_schema import settings_schema
 
 __all__ = ["schema_command"]
 
@@ -41,15 +44,9 @@ def schema_command(words: tuple[str, ...]) -> None:
 def _schema(name: str) -> dict[str, Any]:
     match name:  # each imports what it describes
         case "pack":
-            from stallkit.packs.pack_schema import pack_schema
-
             return pack_schema()
         case "policy":
-            from stallkit.press.policy_schema import policy_schema
-
             return policy_schema()
         case "settings":
-            from stallkit.supervise.settings_schema import settings_schema
-
             return settings_schema()
     return json_schema(name)

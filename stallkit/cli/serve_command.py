@@ -5,16 +5,25 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from stallkit.cli.common import engine, session_options, shown
-from stallkit.errors import StallkitError
-
-if TYPE_CHECKING:
-    from stallkit.serve.methods import Services
-    from stallkit.transports.base import Options, Transport
+from stallkit import private
+from stallkit.cli import named_sessions
+from stallkit.cli.common import session_options, shown
+from stallkit.cli.installed import engine
+from stallkit.cli.stuck_commands import opened_queue, who
+from stallkit.cli.stuck_serve_command import address, notifier, tell_unserved, typist
+from stallkit.config import queue_file, state_dir, stuck_dir
+from stallkit.errors import SessionGone, StallkitError
+from stallkit.packs.registry import installed_engine
+from stallkit.press.policy_file import load_policy
+from stallkit.serve.line_socket import lines
+from stallkit.serve.methods import Services
+from stallkit.sessions.model import ExitRecord
+from stallkit.stuck.queue import Queue
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
 
 __all__ = ["serve_command"]
 
@@ -69,12 +78,6 @@ def serve_command(
 
 
 def _services(policy: str | None, socket_name: str | None, socket_path: str | None) -> Services:
-    from stallkit.cli.stuck_commands import opened_queue
-    from stallkit.packs.registry import installed_engine
-    from stallkit.press.policy_file import load_policy
-    from stallkit.serve.methods import Services
-    from stallkit.transports.base import Options
-
     allowed = load_policy(policy) if policy else None
     engine()  # it says now what is wrong with the packs
     return Services(opened_queue, installed_engine, partial(_reached, Options(socket_name, socket_path)), allowed)
@@ -85,11 +88,6 @@ def _reached(options: Options, target: str, server: str | None) -> Transport:
 
     Raises ValueError, SessionGone.
     """
-    from stallkit.cli import named_sessions
-    from stallkit.errors import SessionGone
-    from stallkit.sessions.model import ExitRecord
-    from stallkit.transports.base import Options, open_target
-
     if ":" in target:
         return open_target(target, Options(tmux_socket_path=server) if server else options)
     session = named_sessions.named(target)
@@ -103,8 +101,7 @@ def _reached(options: Options, target: str, server: str | None) -> Transport:
 
 
 def _mcp(services: Services) -> None:
-    from stallkit.cli.stuck_commands import who
-    from stallkit.serve.mcp_server import server
+    from stallkit.serve.mcp_server import server  # extra: serve
 
     server(services, who("serve --mcp")).run("stdio")
 
@@ -117,15 +114,9 @@ def _sockets(
     token_file: Path | None,
     hosts: tuple[str, ...],
 ) -> None:
-    from stallkit import private
-    from stallkit.cli.stuck_commands import who
-    from stallkit.cli.stuck_serve_command import address, notifier, tell_unserved, typist
-    from stallkit.config import queue_file, state_dir, stuck_dir
-    from stallkit.serve.http_routes import operator, routes
-    from stallkit.serve.line_socket import lines
-    from stallkit.serve.places import opened
-    from stallkit.stuck.queue import Queue
-    from stallkit.stuck.serve import Served, Tcp, read_tokens, serve, sockets
+    from stallkit.serve.http_routes import operator, routes  # extra: serve
+    from stallkit.serve.places import opened  # extra: serve
+    from stallkit.stuck.serve import Served, Tcp, read_tokens, serve, sockets  # extra: serve
 
     tcp = None
     if listen is not None and token_file is not None:

@@ -11,8 +11,10 @@ import click
 from stallkit.cli.common import env_options, policy_option, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
 from stallkit.cli.named_sessions import no_session, opened
+from stallkit.cli.panel import how
 from stallkit.cli.parameters import SESSION, Duration
 from stallkit.cli.press_commands import wait_for
+from stallkit.cli.sandbox_commands import start_from
 from stallkit.cli.speech import say
 from stallkit.errors import TransportError
 from stallkit.sessions.lifecycle import GRACE_S, clear, stop
@@ -93,8 +95,6 @@ def start_command(
     if columns is None:
         _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
     if manifest is not None:
-        from stallkit.cli.sandbox_commands import start_from  # here: most sessions have none
-
         start_from(ctx, manifest, (int(columns[1]), int(columns[2])))
     if name is None or not words:
         _usage("give NAME -- COMMAND..., or --manifest FILE")
@@ -210,6 +210,4 @@ def _stopped(register: Register, name: str, grace_s: float) -> ExitRecord:
 
 
 def _line(record: ExitRecord) -> str:
-    from stallkit.cli.panel import how
-
     return f": {record.cause}, {how(record)}"

@@ -9,11 +9,11 @@ from typing import Any, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import hanging, shown, wide_console
+from stallkit.cli.common import shown
 from stallkit.cli.named_sessions import earlier_ends
 from stallkit.cli.panel import as_json as end_object
 from stallkit.cli.panel import ended
-from stallkit.cli.speech import page_table
+from stallkit.cli.tables import hanging, page_table, wide_console
 from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.sessions.explain import STOPPED, event_of, hints

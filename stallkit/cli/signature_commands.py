@@ -10,11 +10,14 @@ from typing import Iterator
 
 import click
 from attrs import evolve
+from rich.measure import Measurement
+from rich.table import Table
 
-from stallkit.cli.common import plain_console, print_json, progress, ruled, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
-from stallkit.cli.speech import page_table, say
+from stallkit.cli.speech import say
+from stallkit.cli.tables import page_table, plain_console, progress, ruled
 from stallkit.core.engine import Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, Signature, State
@@ -276,9 +279,6 @@ def _rule(name: str, engine: Engine) -> Rule:
 
 
 def _print_tuning(found: Tuning) -> None:
-    from rich.measure import Measurement
-    from rich.table import Table
-
     state = found.state
     click.echo(
         f"{found.rule.name}: {found.cases} cases, matched {found.matched}; {found.rule.signature.state}:"

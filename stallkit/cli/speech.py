@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import signal
+import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from stallkit.cli.check_colour import shows_colours
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 __all__ = [
     "colours",
@@ -23,7 +24,6 @@ __all__ = [
     "no_input_option",
     "note",
     "page",
-    "page_table",
     "paint",
     "plain",
     "quiet",
@@ -114,26 +114,13 @@ def page(text: str) -> None:
         click.echo(text, nl=False, color=colours() or None)
 
 
-def page_table(console: Console, *renderables: Any) -> None:
-    """Print what rich draws, by `page`."""
-    with console.capture() as drawn:
-        for one in renderables:
-            console.print(one)
-    text = drawn.get()
-    page(text if console.is_terminal else "\n".join(line.rstrip() for line in text.splitlines()))
-
-
 def _is_long(text: str) -> bool:
-    import shutil
-
     size, plain = shutil.get_terminal_size(), click.unstyle(text)
     rows = sum(max(1, -(-len(line) // size.columns)) for line in plain.splitlines())
     return rows >= size.lines  # the prompt that follows needs a row, too
 
 
 def _pager() -> list[str]:
-    import shlex
-
     given = os.environ.get("PAGER", "less")
     if os.environ.get("NO_PAGER") or os.environ.get("TERM") == "dumb" or given.strip() in ("", "cat"):
         return []
@@ -145,9 +132,6 @@ def _pager() -> list[str]:
 
 def _through(words: list[str], text: str) -> bool:
     """Show the text by this program; whether it was there.  Ctrl-C is the pager's own."""
-    import signal
-    import subprocess
-
     environment = {**os.environ, "LESS": os.environ.get("LESS", _LESS), "LESSCHARSET": "utf-8"}
     try:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)

@@ -1,39 +1,43 @@
-"""``stallkit status``, ``incidents`` and ``release``: what a supervisor noted and did, and what it may help again."""
+"""``stallkit status``: what the watched sessions do, as the supervisors that run say it, else as they noted it."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping
+from typing import Any, Collection, Iterator
 
 import click
 
-from stallkit.cli.common import PIPE, hanging, plain_console, print_json, session_options, shown, warn_unwritable
+from stallkit.cli.common import print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import TARGET
-from stallkit.cli.speech import note, page, paint, say
+from stallkit.cli.speech import paint
+from stallkit.cli.tables import PIPE
+from stallkit.cli.verb_group import like
+from stallkit.cli.watch_rows import COLOURS, state_of, still_s
+from stallkit.cli.watch_rows import noted as notes
 from stallkit.config import store_file
+from stallkit.core.text import cells
 from stallkit.daemon_client import DaemonSilent
 from stallkit.durations import in_words
 from stallkit.errors import StoreError, TransportError, UnknownName
+from stallkit.supervise.store import Store
+from stallkit.supervise.summary import Need, summary
 from stallkit.supervise.supervisor_client import remove_dead, statuses
-
-if TYPE_CHECKING:
-    from stallkit.supervise.store import Store
-    from stallkit.supervise.summary import Need
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.status_text import clear_stale
 
 __all__ = [
-    "incidents_command",
     "iso",
     "known_to",
     "moment",
     "noted",
-    "release_command",
     "status_command",
-    "told_of",
     "watched_as",
     "watched_rows",
 ]
@@ -91,8 +95,6 @@ def watched_as(target: str, known: Collection[str]) -> str:
 
     Raises UnknownName for one that none of them has watched.
     """
-    from stallkit.cli.verb_group import like
-
     for name in (target, f"tmux:{target}"):
         if name in known:
             return name
@@ -118,11 +120,6 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A line for each session; its name has one of its own where there is no room, and so has a note."""
-    import shutil  # here, as below: a status bar does without
-
-    from stallkit.cli.watch_rows import COLOURS, noted, state_of, still_s
-    from stallkit.core.text import cells
-
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
     names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
     state_room = max(map(cells, states), default=0)
@@ -143,7 +140,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
         else:
             yield (whole + by if cells(click.unstyle(whole + by)) <= wide else whole).rstrip()
         old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
-        besides = ", ".join(filter(None, (noted(row, row["target"]), old if row["supervisor"] else "")))
+        besides = ", ".join(filter(None, (notes(row, row["target"]), old if row["supervisor"] else "")))
         if besides:
             yield f"    {shown(besides)}"
 
@@ -168,7 +165,6 @@ def _short(socket_name: str | None, socket_path: str | None) -> Exit:
             _clear_stale(socket_name, socket_path)
         click.echo("stallkit: not running")
         return Exit.ERROR
-    from stallkit.supervise.summary import summary  # here: a table does without
 
     needs: set[tuple[Need, str]] = {
         (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
@@ -178,10 +174,6 @@ def _short(socket_name: str | None, socket_path: str | None) -> Exit:
 
 
 def _clear_stale(socket_name: str | None, socket_path: str | None) -> None:
-    from stallkit.transports.base import Options  # here: it is rarely needed
-    from stallkit.transports.tmux.call import Server
-    from stallkit.transports.tmux.status_text import clear_stale
-
     with suppress(TransportError):
         clear_stale(Server(Options(socket_name, socket_path)))
 
@@ -196,7 +188,6 @@ def noted() -> Store | None:
     except OSError as error:
         why = error.strerror or str(error)
         raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
-    from stallkit.supervise.store import Store  # here: a line for a status bar does without, and often there is none
 
     store = Store(file, or_copy=True)
     warn_unwritable(file, store.unwritable)
@@ -273,94 +264,3 @@ def _since(at: Any) -> str:
         return _clock(datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at))
     except (TypeError, ValueError):
         return "an unknown time"
-
-
-_INDENT = 4  # of the further lines of an incident
-_TOLD = ("kind", "line", "keys", "outcome", "end", "limit", "error", "cause", "waits", "would")  # of its facts
-
-
-@click.command("incidents")
-@click.argument("target", required=False, type=TARGET)
-@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
-    """List the latest incidents, newest last: presses, escalations, limits, ends.
-
-    \b
-    Exit codes: 0; 1 the notes cannot be read; 64 no supervisor has watched TARGET.
-    Example:    stallkit incidents tmux:worker1 --last 10
-    """
-    store = noted()
-    try:
-        if target is not None:
-            target = watched_as(target, known_to(store) if store else ())
-        found = store.incidents(target, limit) if store else []
-    finally:
-        if store:
-            store.close()
-    if as_json:
-        print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
-        return
-    if found:
-        page("\n".join(line for one in found for line in _incident(one)))
-    else:
-        click.echo(f"no incident is on record{f' of {shown(target)}' if target else ''}")
-    with suppress(DaemonSilent):
-        if not statuses():
-            note("no watcher runs now: stallkit watch --all")
-
-
-def told_of(facts: Mapping[str, Any]) -> str:
-    """What a person is told of an incident: why, and what it was about."""
-    said = [str(facts["why"])] if facts.get("why") else []
-    for name in _TOLD:
-        if (value := facts.get(name)) not in (None, "", []):
-            said.append(f"{name} {'; '.join(map(str, value)) if isinstance(value, list) else value}")
-    return ", ".join(said)
-
-
-def _incident(one: dict[str, Any]) -> Iterator[str]:
-    """When, whom and what; why, and what it was about.  Two lines on a terminal, one in a pipe."""
-    facts = one["facts"]
-    at = datetime.fromtimestamp(one["at"]).astimezone()
-    ago = in_words(time.time() - one["at"])
-    head = shown(f"{at:%Y-%m-%d %H:%M:%S}  {ago} ago  {one['session'] or 'stallkit'}  {one['event']}")
-    body = shown(told_of(facts))
-    if not sys.stdout.isatty():
-        yield f"{head}  {body}".rstrip()
-        return
-    on = plain_console()
-    yield from hanging(on, head, _INDENT)
-    if body:
-        yield from hanging(on, " " * _INDENT + body, _INDENT)
-
-
-@click.command("release")
-@click.argument("target", type=TARGET)
-@click.pass_context
-def release_command(ctx: click.Context, target: str) -> None:
-    """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
-
-    Nothing else lifts a halt.  Look at it first (stallkit incidents TARGET): it was stopped because helping it did not
-    help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
-
-    \b
-    Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written; 64 it was never watched.
-    Example:    stallkit release tmux:worker1
-    """
-    from stallkit.supervise.loop_files import release
-    from stallkit.supervise.store import Store
-
-    store = Store(store_file())
-    try:
-        target = watched_as(target, known_to(store))
-        released = release(store, target)
-    finally:
-        store.close()
-    if released is None:
-        click.echo(shown(target, ": it was not stopped"), err=True)
-        ctx.exit(Exit.ERROR)
-    why, stop = released
-    say(shown(target, f": released, after {why}"))
-    if stop is not None:
-        click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)

@@ -10,31 +10,32 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Iterable, Iterator, NoReturn
+from typing import Iterable, Iterator, NoReturn
 
 import click
+from rich.console import Console
 
-from stallkit.cli.common import engine, hanging, plain_console, print_json, reach, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.cli.parameters import ITEM, ItemRef
+from stallkit.cli.reach import reach
+from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.core.redact import redact
 from stallkit.core.text import cut, escaped
 from stallkit.errors import StoreError
+from stallkit.stuck.answering import Answered, carry_out
+from stallkit.stuck.audit import AuditLog
+from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.item_object import item_object
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.shown import here, note_shown, revision_shown
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from stallkit.stuck.answering import Answered
-    from stallkit.stuck.audit import AuditLog
-    from stallkit.transports.base import Transport
+from stallkit.transports.base import Transport
 
 __all__ = [
     "age",
@@ -260,8 +261,6 @@ def decline_command(ctx: click.Context, ref: tuple[int, int | None], why: tuple[
 
 
 def _answer(ctx: click.Context, verb: Verb, ref: tuple[int, int | None], text: str, as_json: bool) -> NoReturn:
-    from stallkit.stuck.answering import carry_out  # here: it takes as long as a check
-
     with opened_queue() as queue:
         order, seen = Order(verb, ref[0], text), seen_of(queue, ref)
         try:
@@ -295,15 +294,11 @@ def outcome(done: Answered) -> str:
 
 def manifests_log() -> AuditLog:
     """The log of what persons decided about manifests."""
-    from stallkit.stuck.audit import AuditLog
-
     return AuditLog(audit_dir() / "manifests.log")
 
 
 def _reached(item: Item) -> Transport | None:
     if item.source is Source.AGENT:
-        from stallkit.stuck.composer_of import composer_of  # here: most replies are waited for
-
         return composer_of(item)
     scheme = item.session.partition(":")[0]
     return reach(item.session, None, item.server if scheme == "tmux" else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable, cast
@@ -11,14 +12,20 @@ import click
 
 from stallkit.cli.common import config_option, shown
 from stallkit.cli.parameters import Duration
+from stallkit.cli.sandbox_commands import opened
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
+from stallkit.notify.channels import SHOWN, Shown, open_notifier
+from stallkit.packs.registry import installed_engine
+from stallkit.press.events import Event
+from stallkit.stuck.composer_of import composer_of
+from stallkit.stuck.install import install
+from stallkit.stuck.kept_replies import typed_later
+from stallkit.stuck.queue import Queue
+from stallkit.supervise.settings import Overrides, load_settings
+from stallkit.transports.base import Options
 
 if TYPE_CHECKING:
-    import socket
-
-    from stallkit.press.events import Event
-    from stallkit.stuck.queue import Queue
     from stallkit.stuck.serve import Served
 
 __all__ = ["address", "install_command", "notifier", "serve_command", "tell_unserved", "typist"]
@@ -70,11 +77,10 @@ def serve_command(
     Example:    stallkit stuck serve web db
     """
     try:
-        from stallkit.stuck.serve import Tcp, read_tokens, serve, sockets
+        from stallkit.stuck.serve import Tcp, read_tokens, serve, sockets  # extra: stuck
     except ImportError as error:
         why = f"{error.name or 'a package'} is not installed"
         raise StallkitError("endpoint", "in this environment", why, "pip install 'stallkit[stuck]'") from error
-    from stallkit.stuck.queue import Queue
 
     if everything:
         sandboxes = tuple(dict.fromkeys([*sandboxes, *_registered()]))
@@ -121,10 +127,6 @@ def tell_unserved(served: Served) -> None:
 
 def typist(queue: Queue, served: Served) -> AbstractAsyncContextManager[None]:
     """What types kept replies into the composers of these sandboxes."""
-    from stallkit.packs.registry import installed_engine
-    from stallkit.stuck.composer_of import composer_of
-    from stallkit.stuck.kept_replies import typed_later
-
     return typed_later(queue, served.gate.sandboxes, installed_engine, composer_of)
 
 
@@ -155,8 +157,6 @@ def _later(served: Served, mounts: Callable[[str], None]) -> Callable[[], list[s
 
 
 def _registered() -> list[str]:
-    from stallkit.cli.sandbox_commands import opened
-
     if not sandboxes_file().exists():
         return []
     with opened() as sandboxes:
@@ -167,10 +167,6 @@ def notifier(
     stack: ExitStack, config: Path | None, shown_by: tuple[str, ...], hook: str | None, webhook: str | None
 ) -> Callable[[Event], object]:
     """What tells a person.  Raises ConfigError, click.UsageError."""
-    from stallkit.notify.channels import SHOWN, Shown, open_notifier
-    from stallkit.supervise.settings import Overrides, load_settings
-    from stallkit.transports.base import Options
-
     if not set(shown_by) <= set(SHOWN):
         raise click.UsageError(f"--notify is one of {', '.join(SHOWN)}")
     places = cast(tuple[Shown, ...], shown_by)
@@ -204,7 +200,5 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
     Exit codes: 0 written; 1 could not write.
     Example:    stallkit stuck install ~/sandboxes/web --inside /run/stallkit
     """
-    from stallkit.stuck.install import install
-
     for path in install(folder, inside, denied_hook):
         click.echo(shown(path))

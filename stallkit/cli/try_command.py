@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Iterator
+from typing import Iterator
 
 import click
 
-from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, State
 from stallkit.errors import SignatureError, StallkitError
-
-if TYPE_CHECKING:
-    from stallkit.lab.try_pattern import Trial
+from stallkit.lab.evaluate import corpus
+from stallkit.lab.try_pattern import Trial, counts, tried
+from stallkit.packs.screenfile import read_screen
 
 __all__ = ["try_command"]
 
@@ -55,8 +56,6 @@ def try_command(
                 file cannot be read; 64 usage.
     Example:    stallkit try '^Deploy to \\S+\\?' screens/ --where prompt_line
     """
-    from stallkit.lab.try_pattern import counts, tried
-
     problems: list[StallkitError] = []
     try:
         if not literal:
@@ -77,9 +76,6 @@ def try_command(
 
 def _screens(files: tuple[Path, ...], problems: list[StallkitError]) -> Iterator[tuple[str, Screen]]:
     """Each screen with its name; a folder's text files need no label here."""
-    from stallkit.lab.evaluate import corpus
-    from stallkit.packs.screenfile import read_screen
-
     for file in files:
         inside = [path for path in sorted(file.rglob("*")) if path.is_file()] if file.is_dir() else [file]
         for path in inside:

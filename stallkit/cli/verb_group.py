@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Iterator, Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from stallkit.cli.exits import Exit
 from stallkit.cli.speech import no_color_option, paint, quiet_option
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 __all__ = ["GROUPS", "OTHERS", "VerbGroup", "dressed", "grouped", "like"]
 
@@ -56,8 +55,6 @@ class VerbGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """As click does, with whole summaries."""
-        from click.shell_completion import CompletionItem
-
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx) if name.startswith(incomplete)]
         verbs = [CompletionItem(name, help=verb.get_short_help_str(_COLUMNS)) for name, verb in found if verb]
         return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -84,8 +81,6 @@ def dressed(command: click.Command) -> click.Command:
 
 def like(given: str, known: Sequence[str]) -> str:
     """``, did you mean 'check'?`` of the names that are like this one; empty where none is."""
-    from difflib import get_close_matches  # here: few names are mistyped
-
     found = get_close_matches(given, known, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(map(repr, found))}?" if found else ""
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Iterator
+from importlib import resources
+from typing import Any, Iterator
 
 import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import Duration
+from stallkit.cli.stuck_commands import who
 from stallkit.config import audit_dir, waivers_file
 from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
-
-if TYPE_CHECKING:
-    from stallkit.stuck.waiver import Waiver, Waivers
+from stallkit.stuck.audit import AuditLog
+from stallkit.stuck.waiver import Waiver, Waivers
 
 __all__ = ["gate_command", "unwaive_command", "waive_command", "waived_command", "waivers_command"]
 
@@ -45,8 +46,6 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
     Exit codes: 0 granted; 1 it could not be kept or audited; 64 usage.
     Example:    stallkit stuck waive rule:aws:keys.py --why 'a test key'
     """
-    from stallkit.cli.stuck_commands import who
-
     with _opened() as waivers:
         try:
             waiver = waivers.grant(subject, who(), why, for_s, gate, item)
@@ -73,8 +72,6 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
                 asked, which a gate must take for a no.
     Example:    stallkit stuck waived 9fceb02d0ae598e95dc970b74767f19372d61af8
     """
-    from stallkit.cli.stuck_commands import who
-
     try:
         with _opened() as waivers:
             waiver = waivers.waived(subject, who(), gate)
@@ -120,8 +117,6 @@ def unwaive_command(id: int) -> None:
     Exit codes: 0 taken back; 1 there is none of that number.
     Example:    stallkit stuck unwaive 1
     """
-    from stallkit.cli.stuck_commands import who
-
     with _opened() as waivers:
         click.echo(_row(waivers.revoke(id, who())))
 
@@ -135,16 +130,11 @@ def gate_command(name: str) -> None:
     Exit codes: 0 printed.
     Example:    stallkit stuck gate pre-receive > repo.git/hooks/pre-receive
     """
-    from importlib import resources
-
     click.echo((resources.files("stallkit.stuck") / "gates" / name).read_text("utf-8"), nl=False)
 
 
 @contextmanager
 def _opened() -> Iterator[Waivers]:
-    from stallkit.stuck.audit import AuditLog
-    from stallkit.stuck.waiver import Waivers
-
     waivers = Waivers(waivers_file(), AuditLog(audit_dir() / "waivers.log"))
     try:
         yield waivers

@@ -17,6 +17,8 @@ import click
 
 from stallkit.cli.common import config_option, log_option, session_options, shown
 from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.cli.report_command import summarise
+from stallkit.cli.watch_table import LiveTable
 from stallkit.config import FILE, event_log, queue_file, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
 from stallkit.errors import ConfigError, UnknownFile
@@ -112,8 +114,6 @@ def watch_command(
     begun = time.time()
     run_watch(settings, names, everything, options, as_json, log, for_s)
     if summary:
-        from stallkit.cli.report_command import summarise  # here: few ask for it
-
         summarise(event_log(log or settings.events.file), begun, stderr=True)
 
 
@@ -163,8 +163,6 @@ def _complain(line: str) -> None:
 
 
 def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
-    from stallkit.cli.watch_table import LiveTable  # here: rich costs 60 ms
-
     return stack.enter_context(LiveTable(supervisor)).event
 
 

@@ -13,7 +13,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import hanging, plain_console, shown
+from stallkit.cli.common import shown
+from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.watch_rows import COLOURS, apart, noted, state_of, still_s
 from stallkit.durations import in_words
 from stallkit.press.events import Event

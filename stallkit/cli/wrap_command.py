@@ -6,6 +6,8 @@ import click
 
 from stallkit.cli.common import must_be_there, shown
 from stallkit.errors import StartRefused
+from stallkit.transports.relay.driver import NOT_STARTED, wrap
+from stallkit.transports.relay.inner_program import end_as
 
 __all__ = ["wrap_command"]
 
@@ -25,9 +27,6 @@ def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> 
     Exit codes: COMMAND's own (128 + N after signal N); 127 it could not be started.
     Example:    stallkit wrap -- claude
     """
-    from stallkit.transports.relay.driver import NOT_STARTED, wrap
-    from stallkit.transports.relay.inner_program import end_as
-
     try:
         must_be_there(words[0])
         status = wrap(words, judge=not no_judge)

@@ -8,17 +8,16 @@ front, and reads.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Collection, Iterator
+from typing import Collection, Iterator
 
 from stallkit.core.facts import SHELLS, plain
+from stallkit.core.marks import Marks
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State
+from stallkit.core.status import Status
+from stallkit.core.status import plain as one_line
 from stallkit.core.values import evolve
 from stallkit.core.verdict import Snapshot
-
-if TYPE_CHECKING:
-    from stallkit.core.marks import Marks
-    from stallkit.core.status import Status
 
 __all__ = ["claims"]
 
@@ -97,7 +96,6 @@ def _title(title: str | None) -> Iterator[Signal]:
     for pattern, app, state in _TITLES:
         if title and (found := pattern.search(title)):
             kind = Kind.PERMISSION if state is State.WAITING else None
-            from stallkit.core.status import plain as one_line
 
             yield Signal("title", state, kind, app=app, words=one_line(found[0]))
 

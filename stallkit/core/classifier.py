@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from functools import cache, lru_cache
+from pkgutil import get_data
 from typing import Callable, Iterable, Protocol
 
 from stallkit.core.values import field, frozen
@@ -96,8 +97,6 @@ class Rows:
 @cache
 def shipped() -> Classifier:
     """The classifier that is part of stallkit."""
-    from pkgutil import get_data  # late: most looks do without
-
     return parse((get_data("stallkit.core", "classifier.tsv") or b"").decode())
 
 

@@ -8,12 +8,8 @@ agent, a `sleep` too, its silence is the tool's and the session is not hung.  Wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from stallkit.core.activity import Activity, Connection, ProcessActivity
 from stallkit.core.values import evolve, field, frozen
-
-if TYPE_CHECKING:
-    from stallkit.core.activity import Activity, Connection, ProcessActivity
 
 __all__ = ["HUNG_AFTER_S", "MAX_GAP_S", "Hung", "Sighting", "Watchdog"]
 

@@ -7,14 +7,11 @@ whose rows carry boxes to tick are left alone: there Enter takes all that is tic
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from stallkit.core.engine import Detection
 from stallkit.core.margin import SIDES
 from stallkit.core.screen import Screen
 from stallkit.core.values import evolve, frozen
-
-if TYPE_CHECKING:
-    from stallkit.core.engine import Detection
 
 __all__ = ["Menu", "MenuOption", "bare", "menu_of", "read_menu"]
 

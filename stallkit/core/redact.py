@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Sequence
 
+from stallkit.core.secret_forms import forms, shapes
+from stallkit.core.secret_labels import labelled, names_secret
 from stallkit.core.secret_views import CONTROL, ENDS, HIDDEN, Span, joined, views
 from stallkit.core.text import replaced
 
@@ -81,9 +83,6 @@ def spans(text: str) -> list[Span]:
 
 
 def _found(text: str) -> list[Span]:
-    from stallkit.core.secret_forms import forms, shapes  # here: not every command redacts
-    from stallkit.core.secret_labels import labelled
-
     return [*shapes(text), *labelled(text), *forms(text)]
 
 
@@ -104,8 +103,6 @@ def _control(text: str) -> str:
 def _named(key: Any, value: Any) -> Any:
     """A value of a dict, masked where its key calls it a secret."""
     if isinstance(value, str):
-        from stallkit.core.secret_labels import names_secret  # here, as above
-
         if not isinstance(key, str) or "\n" in value:
             return redact(value)
         shown = redact(f"{key}={value}")

@@ -6,14 +6,10 @@ none of it removes a doubt about a prompt on the screen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stallkit.core.facts import SHELLS
+from stallkit.core.marks import Marks
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import Ended, Verdict
-
-if TYPE_CHECKING:
-    from stallkit.core.marks import Marks
 
 __all__ = ["by_marks", "reported"]
 

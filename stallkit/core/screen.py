@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cached_property
 from itertools import accumulate
@@ -292,8 +293,6 @@ class Screen:
     @cached_property
     def fingerprint(self) -> str:
         """Equal for screens on which a key means the same: text, cursor, and whether the alternate screen is shown."""
-        import hashlib  # imported late: most screens need no fingerprint, and the import takes 4 ms
-
         cursor = self.cursor and (self.cursor.column, self.cursor.row, self.cursor.visible)
         shown = f"{cursor} {self.alternate} {self.text.rstrip(chr(10))}"
         return hashlib.blake2b(shown.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -7,7 +7,7 @@ from typing import Any
 
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.signature import Kind, State
-from stallkit.lab.evaluate.corpus_lines import Label
+from stallkit.lab.corpus_lines import Label
 
 __all__ = ["LETTERS", "NO_TRUTH", "encode_facts", "encode_marker", "read_facts", "read_marker"]
 

@@ -14,7 +14,7 @@ from stallkit.core.engine import Engine, Match, Rule, try_rule
 from stallkit.core.matcher import Budget
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.prediction import Prediction, decided, judge_case
 from stallkit.lab.evaluate.scores import Cells
 from stallkit.testing import Example

@@ -9,12 +9,15 @@ from attrs import evolve, field, frozen, validators
 
 from stallkit.errors import ConfigError
 from stallkit.notify.cloud_event import CONTENT_MODES, ContentMode
+from stallkit.notify.desktop import Desktop
 from stallkit.notify.hooks import Command, Webhook
 from stallkit.notify.notifier import Notifier
 from stallkit.notify.quiet_hours import QuietHours
 from stallkit.notify.sinks import ESCALATIONS, Channel, Outlet
+from stallkit.notify.terminal import Terminal
 from stallkit.notify.terminal_codes import CODES, Code
 from stallkit.notify.throttle import NoticeLimits
+from stallkit.notify.tmux_message import TmuxMessage
 from stallkit.transports.base import Options
 
 __all__ = ["SHOWN", "WHATS", "Channels", "NotifySettings", "Shown", "channels_of", "open_notifier"]
@@ -83,16 +86,10 @@ def channels_of(chosen: Channels) -> list[Channel]:
         raise ConfigError(where, str(error), "correct it") from error
     shown = chosen.shown
     if shown.desktop:
-        from stallkit.notify.desktop import Desktop
-
         made.append(Desktop())
     if shown.terminal != "never":
-        from stallkit.notify.terminal import Terminal
-
         made.append(Terminal(_code(shown.terminal)))
     if shown.tmux:
-        from stallkit.notify.tmux_message import TmuxMessage
-
         made.append(TmuxMessage(chosen.tmux))
     return made
 

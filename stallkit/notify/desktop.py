@@ -32,7 +32,7 @@ class Desktop:
     def __init__(self) -> None:
         """Raises StallkitError where jeepney is not installed; the bus is asked at the first notice."""
         try:
-            import jeepney.io.blocking  # noqa: F401
+            import jeepney.io.blocking  # noqa: F401  # extra: desktop
         except ImportError as error:
             why, todo = "jeepney is not installed", "pip install 'stallkit[desktop]'"
             raise StallkitError("notify", "desktop", why, todo) from error
@@ -74,9 +74,9 @@ class Desktop:
 
     def _call(self, method: str, signature: str | None, words: tuple[Any, ...]) -> Any:
         """The answer of the notification server; once more where the bus was let go of."""
-        from jeepney import DBusAddress, new_method_call
-        from jeepney.io.blocking import open_dbus_connection
-        from jeepney.wrappers import DBusErrorResponse, unwrap_msg
+        from jeepney import DBusAddress, new_method_call  # extra: desktop
+        from jeepney.io.blocking import open_dbus_connection  # extra: desktop
+        from jeepney.wrappers import DBusErrorResponse, unwrap_msg  # extra: desktop
 
         call = new_method_call(DBusAddress(_PATH, **_SERVER), method, signature, words)
         for last in (self._bus is None, True):

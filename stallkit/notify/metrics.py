@@ -27,6 +27,7 @@ class Metrics:
         """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError where that fails."""
         host, _, port = address.rpartition(":")
         try:
+            # extra: metrics
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
         except ImportError as error:
             why, todo = "prometheus_client is not installed", "pip install 'stallkit[metrics]'"

@@ -7,10 +7,11 @@ the plain hooks of all shipped packs, so those are marked and called without it.
 from __future__ import annotations
 
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar
+from typing import Any, Callable, Sequence, TypeVar
 
-if TYPE_CHECKING:
-    from stallkit.core.signature import Pack
+import pluggy
+
+from stallkit.core.signature import Pack
 
 __all__ = ["answers", "hookimpl"]
 
@@ -62,8 +63,6 @@ def _plain_hook(plugin: Any) -> Callable[[], Any] | None:
 
 
 def _by_pluggy(plugin: Any) -> list[Any]:
-    import pluggy
-
     manager = pluggy.PluginManager(_PROJECT)
     specification = ModuleType(_HOOK)
     setattr(specification, _HOOK, pluggy.HookspecMarker(_PROJECT)(stallkit_packs))

@@ -6,7 +6,7 @@ never depends on the disk: entry points are sorted by distribution and name.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from threading import Lock
 from typing import Any, Callable
 
 from stallkit.core import engine
@@ -59,7 +59,7 @@ class EngineOnce:
 
     def __init__(self, load: Callable[[], Engine]) -> None:
         self._load = load
-        self._lock = allocate_lock()  # what `threading.Lock` is: to import that takes 1 ms
+        self._lock = Lock()
         self._engine: Engine | None = None
 
     def __call__(self) -> Engine:

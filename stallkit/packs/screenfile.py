@@ -14,6 +14,7 @@ captured, note; and state and kind, the label of a screen in a corpus.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Mapping
@@ -24,6 +25,7 @@ from stallkit.core.text import escaped
 from stallkit.core.values import frozen
 from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
+from stallkit.toml_file import TomlError, parse_toml
 
 __all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]
 
@@ -101,8 +103,6 @@ def ensure_closed(found: ScreenFile, path: str) -> None:
 
 
 def _front(block: str, path: str) -> dict[str, Any]:
-    from stallkit.toml_file import TomlError, parse_toml  # late: most screens have no front block
-
     try:
         file = parse_toml(block, path)
     except TomlError as error:
@@ -151,8 +151,6 @@ def render_screen(text: str, front: Mapping[str, Any]) -> str:
 
 def _toml(value: Any) -> str:
     """One value in TOML, which writes strings much as JSON does; a character that would not be seen is escaped."""
-    import json  # late: most screens are read, and never written
-
     if isinstance(value, str):
         text = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
         return "".join([char if escaped(char) == char else f"\\U{ord(char):08x}" for char in text])

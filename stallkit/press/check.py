@@ -21,7 +21,8 @@ from stallkit.core.values import evolve, frozen
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError
 from stallkit.packs.registry import installed_engine
-from stallkit.transports.base import Amid, Options, Transport, look, meant_target, open_target
+from stallkit.transports.base import Amid, Options, Transport, look
+from stallkit.transports.targets import meant_target, open_target
 
 if TYPE_CHECKING:  # what follows a look is imported where it is needed: most checks press nothing
     from datetime import datetime

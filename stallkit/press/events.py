@@ -5,21 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping
 
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.core.keys import Keys
 from stallkit.core.plain import describe
+from stallkit.core.reading import Option
 from stallkit.core.redact import redact_all
 from stallkit.core.short_repr import short_repr
 from stallkit.core.values import field, frozen
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import StoreError
 from stallkit.jsonlog import append, encode, folder
-
-if TYPE_CHECKING:  # the events of sessions that stallkit starts need no verdict
-    from stallkit.core.reading import Option
-    from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["Event", "EventLog", "typed"]
 

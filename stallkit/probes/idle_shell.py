@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import sys
+import termios
 from contextlib import suppress
 
 from stallkit.core.facts import KernelFacts, Member, plain
@@ -81,9 +83,6 @@ def _takes_commands(pid: int) -> bool:
 
 def _doubt_of_terminal(terminal: str, name: str, pid: int, echoes: bool) -> str | None:
     """Why it is not at its prompt, by the settings and the queue of its terminal.  Raises OSError and others."""
-    import fcntl
-    import termios
-
     opened = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         stat = stat_of(pid)

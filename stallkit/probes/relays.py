@@ -13,6 +13,8 @@ from stallkit.config import relay_socket
 from stallkit.core.marks import Marks
 from stallkit.core.status import Status, StatusKind, StatusState
 from stallkit.core.values import frozen
+from stallkit.daemon import DaemonError
+from stallkit.daemon_socket import ask
 from stallkit.probes.procfs import PROC, Process, stat_of
 
 __all__ = ["NAME", "Relayed", "inner_leader_of", "relay_above", "relayed"]
@@ -40,8 +42,6 @@ def relayed(relay: Process, now: float) -> Relayed | None:
     path = relay_socket(relay.pid, relay.started)
     if not path.exists():
         return None
-    from stallkit.daemon import DaemonError  # here: not every look meets a relay
-    from stallkit.daemon_socket import ask
 
     with suppress(DaemonError, OSError, KeyError, TypeError, ValueError):
         told = ask(path, {"do": "status"}, ANSWER_S)

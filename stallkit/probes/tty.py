@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import sys
+import termios
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,9 +41,7 @@ def probe(terminal: str | int) -> TtyFacts:
 def _of_master(master: int) -> TtyFacts:
     """By the other side, where the system opens it: what waits at a master is the program's output."""
     opened = None
-    with suppress(ImportError, OSError, ValueError, OverflowError):
-        import fcntl
-
+    with suppress(OSError, ValueError, OverflowError):
         opened = fcntl.ioctl(master, _PEER, _OPEN)
     try:
         return _settings(master, opened)
@@ -51,11 +51,6 @@ def _of_master(master: int) -> TtyFacts:
 
 
 def _settings(descriptor: int, typed_into: int | None) -> TtyFacts:
-    try:
-        import fcntl
-        import termios
-    except ImportError:
-        return TtyFacts()
     try:
         local, characters = termios.tcgetattr(descriptor)[3::3]
     except (OSError, ValueError, OverflowError, termios.error):

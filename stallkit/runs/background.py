@@ -31,8 +31,7 @@ from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
 from stallkit.runs.client import KEPT_S, RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
-from stallkit.runs.run import Run
-from stallkit.runs.run_process import RunResult
+from stallkit.runs.run import Run, RunResult
 from stallkit.runs.wait_limits import RunStatus
 from stallkit.signals.per_start import remove_files
 

@@ -20,17 +20,19 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any, Callable, Mapping, ParamSpec, Sequence, TypeVar
 
-from attrs import evolve
+from attrs import asdict, evolve, field, frozen
 
 from stallkit.core.engine import Engine
 from stallkit.core.keys import Keys
+from stallkit.core.plain import describe
+from stallkit.core.redact import redact_all
 from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import Outcome
-from stallkit.runs.run_process import Observer, RunProcess, RunResult
+from stallkit.runs.run_process import Observer, RunProcess, RunState
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["WINDOW_S", "Run", "run", "run_async"]
+__all__ = ["WINDOW_S", "Run", "RunResult", "run", "run_async"]
 
 WINDOW_S = 120.0  # two minutes
 # The main thread notices a signal that the system gives to another thread only when it wakes; so it never sleeps long.
@@ -54,6 +56,61 @@ def _renamed(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*args, **given)
 
     return called
+
+
+@frozen
+class RunResult(RunState):
+    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
+
+    >>> from stallkit import run
+    >>> result = run(["sh", "-c", "echo done; exit 3"])
+    >>> result.exit_status, result.output
+    (3, 'done\\n')
+    """
+
+    run: Run | None = field(default=None, eq=False)  # to wait again, answer or stop
+    next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
+    told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
+
+    __repr__ = RunState.__repr__
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``run --json`` prints, redacted; its JSON schema is ``json_schema("run")``."""
+        plain: dict[str, Any] = redact_all(self.describe())
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> RunResult:
+        """What `to_dict` returned, as a result without its `run`; `Verdict.from_dict` says what else is missing.
+
+        Raises ValueError, in one line, for anything else.
+
+        >>> from stallkit import run
+        >>> RunResult.from_dict(run(["echo", "done"]).to_dict()).exit_status
+        0
+        """
+        from stallkit.runs.run_shape import run_of
+
+        return run_of(plain)
+
+    def describe(self) -> dict[str, Any]:
+        """The result as plain values, not redacted."""
+        return {
+            "version": 1,
+            "id": self.snapshot.target.removeprefix("pty:"),
+            "status": str(self.status),
+            "why": self.why,
+            **describe(self.verdict),
+            "exit_status": self.exit_status,
+            "signal": self.signal,
+            "seconds": round(self.seconds, 3),
+            "screen": self.screen.text.rstrip(),
+            "fingerprint": self.told_fingerprint or self.screen.fingerprint,
+            "output": self.output,
+            "output_lost": self.output_lost,
+            "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
+            "next": None if self.next is None else dict(self.next),
+        }
 
 
 class Run:
@@ -193,7 +250,7 @@ class Run:
     def _result(self, finish: Finish | None = None) -> RunResult:
         if self._failed is not None:
             raise self._failed
-        return evolve(self._process.result(finish), run=self)
+        return RunResult(**asdict(self._process.state(finish), recurse=False), run=self)
 
     def _join(self, window_s: float | None, timeout_s: float | None) -> Future[RunResult]:
         future: Future[RunResult] = Future()

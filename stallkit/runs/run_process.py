@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Sequence
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine, Match
 from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.plain import describe, told
-from stallkit.core.redact import redact_all
 from stallkit.core.screen import Screen
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED
@@ -25,10 +24,7 @@ from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
 from stallkit.transports.pty import PtyTransport
 
-if TYPE_CHECKING:
-    from stallkit.runs.run import Run
-
-__all__ = ["RunProcess", "Observer", "RunResult", "Tail"]
+__all__ = ["RunProcess", "Observer", "RunState", "Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
@@ -64,14 +60,8 @@ _log = logging.getLogger("stallkit")
 
 
 @frozen
-class RunResult:
-    """What came first in a wait for a run, and what was seen then; unless it `exited`, the run goes on.
-
-    >>> from stallkit import run
-    >>> result = run(["sh", "-c", "echo done; exit 3"])
-    >>> result.exit_status, result.output
-    (3, 'done\\n')
-    """
+class RunState:
+    """What a run does, and what was seen then."""
 
     status: RunStatus
     why: str
@@ -83,9 +73,6 @@ class RunResult:
     exit_status: int | None = None  # None while it runs, and where a signal ended it
     signal: str | None = None  # the name of the signal that ended it
     answers: tuple[Outcome, ...] = ()  # the outcomes of the answers that were given beforehand
-    run: Run | None = field(default=None, eq=False)  # to wait again, answer or stop
-    next: Mapping[str, str | None] | None = None  # commands that continue it, where one process can hand it to another
-    told_fingerprint: str | None = None  # of one that was read back: its screen is redacted
 
     __repr__ = short_repr("status", "exit_status", "signal", "verdict")
 
@@ -98,44 +85,6 @@ class RunResult:
     def screen(self) -> Screen:
         """What the terminal shows, for the caller's own judgement."""
         return self.snapshot.screen
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``run --json`` prints, redacted; its JSON schema is ``json_schema("run")``."""
-        plain: dict[str, Any] = redact_all(self.describe())
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> RunResult:
-        """What `to_dict` returned, as a result without its `run`; `Verdict.from_dict` says what else is missing.
-
-        Raises ValueError, in one line, for anything else.
-
-        >>> from stallkit import run
-        >>> RunResult.from_dict(run(["echo", "done"]).to_dict()).exit_status
-        0
-        """
-        from stallkit.runs.run_shape import run_of
-
-        return run_of(plain)
-
-    def describe(self) -> dict[str, Any]:
-        """The result as plain values, not redacted."""
-        return {
-            "version": 1,
-            "id": self.snapshot.target.removeprefix("pty:"),
-            "status": str(self.status),
-            "why": self.why,
-            **describe(self.verdict),
-            "exit_status": self.exit_status,
-            "signal": self.signal,
-            "seconds": round(self.seconds, 3),
-            "screen": self.screen.text.rstrip(),
-            "fingerprint": self.told_fingerprint or self.screen.fingerprint,
-            "output": self.output,
-            "output_lost": self.output_lost,
-            "answers": [{"end": str(outcome.end), "why": outcome.why} for outcome in self.answers],
-            "next": None if self.next is None else dict(self.next),
-        }
 
 
 class RunProcess:
@@ -215,15 +164,15 @@ class RunProcess:
             name = "run_waiting" if notice.status is RunStatus.WAITING else "run_may_wait"
             self.tell(name, **{**describe(self.observation.verdict), "why": notice.why})
 
-    def result(self, finish: Finish | None = None) -> RunResult:
-        """The result for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
+    def state(self, finish: Finish | None = None) -> RunState:
+        """The state for a caller, who then knows that it may be waiting; without `finish`, what holds now."""
         now = WaitLimits(0.0, float("inf")).decide(self.observation, 0.0) or Finish(RunStatus.BACKGROUND, "it runs")
         finish = finish or now
         if finish.status in (RunStatus.WAITING, RunStatus.MAYBE):
             self._spells = self._spells.after(self.observation, finish, time.monotonic())
             self.known = self._spell
         status, number = self._ended()
-        return RunResult(
+        return RunState(
             status=finish.status,
             why=finish.why,
             verdict=self.observation.verdict,

@@ -10,7 +10,7 @@ from stallkit.core.restored import of_version, structured, verdict_of
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot
 from stallkit.press.read_back import OutcomeShape
-from stallkit.runs.run_process import RunResult
+from stallkit.runs.run import RunResult
 from stallkit.runs.wait_limits import RunStatus
 
 __all__ = ["run_of"]

@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import Iterator
 
+from stallkit.askpass.launcher import environment
 from stallkit.config import STATE_DIR
 from stallkit.core.values import frozen
 from stallkit.errors import StartRefused
@@ -14,6 +15,7 @@ from stallkit.signals.per_start import told_more
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import runtime_of
+from stallkit.transports.relay.driver import wrapped
 from stallkit.transports.secret_pipe import (
     DESCRIPTOR,
     SecretPipe,
@@ -102,8 +104,6 @@ def _argv(session: Session, path: str | None = None) -> list[str]:
     """The command as it is run, with variables to be read at that path.  Raises StartRefused."""
     argv = _program(session, path)
     if session.relayed:
-        from stallkit.transports.relay.driver import wrapped  # late: few are, and every command on sessions comes here
-
         argv = wrapped(argv)
     return sourced(path, argv) if path and session.engine is None else argv
 
@@ -132,8 +132,6 @@ def _environment(session: Session) -> dict[str, str]:
     """
     given: dict[str, str] = {}
     if session.askpass:
-        from stallkit.askpass.launcher import environment  # late, as above
-
         given |= environment()
     if session.ports:
         given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}

@@ -17,8 +17,9 @@ from stallkit.sessions.launch import check_variables
 from stallkit.sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
 from stallkit.sessions.model import ExitRecord, Sandboxed, Session, container_name
 from stallkit.sessions.register import Living, Register
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
 from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
+from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import valid_name
 from stallkit.variables import Variables, read_variables

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
+
+import cattrs
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from stallkit.core.redact import redact_all
 from stallkit.core.short_repr import short_repr
 from stallkit.core.values import frozen
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
-
-if TYPE_CHECKING:
-    import cattrs
 
 __all__ = [
     "Cause",
@@ -163,7 +163,6 @@ class ExitRecord:
         """The inverse of `to_dict`; other keys are left out.  Raises ValueError, in one line, for anything else."""
         if not isinstance(plain, Mapping) or plain.get("version") != VERSION:
             raise ValueError(f"not an exit record of version {VERSION}: {str(plain)[:60]!r}")
-        import cattrs
 
         try:
             record: ExitRecord = of_object(dict(plain), cls)
@@ -174,9 +173,6 @@ class ExitRecord:
 
 @cache
 def _converter() -> cattrs.Converter:
-    import cattrs  # late: it takes longer to import than to list all sessions
-    from cattrs.gen import make_dict_unstructure_fn, override
-
     converter = cattrs.Converter(forbid_extra_keys=False, omit_if_default=False)
     # A session of an earlier version has none of these: it is told as it was written.
     newer = ("size", "hooks", "askpass", "relayed", "env", "env_files", "sandbox")

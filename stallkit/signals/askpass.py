@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -101,7 +102,6 @@ def publish(folder: Path, prompt: AskedPrompt) -> None:
         left = _NAME.fullmatch(file.name)
         if left is not None and not Process(int(left[1]), int(left[2])).alive():
             file.unlink(missing_ok=True)
-    import tempfile  # late: a look reads prompts, and publishes none
 
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
     try:

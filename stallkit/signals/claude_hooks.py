@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -49,7 +50,6 @@ def settings_for(id: str) -> Path:
     folder = folder_of(id)
     private.folder(folder)
     private.file(folder / _SAID)
-    import shlex  # late: it is not needed to read what a hook said
 
     run = shlex.join([sys.executable, "-I", "-S", str(Path(hook_program.__file__).resolve()), str(folder / _SAID)])
     hook = {"hooks": [{"type": "command", "command": run, "timeout": TIMEOUT_S}]}

@@ -8,6 +8,7 @@ asks it.  The log knows of no menu, and of no dialog before the first turn.
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Iterator
 
@@ -129,8 +130,6 @@ def _event(line: str) -> dict[str, Any] | None:
 
 
 def _ago(event: dict[str, Any], now: float) -> float | None:
-    from datetime import datetime
-
     try:
         return max(0.0, now - datetime.fromisoformat(str(event.get("timestamp"))).timestamp())
     except (ValueError, OverflowError, OSError):

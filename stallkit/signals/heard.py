@@ -5,6 +5,7 @@ A process whose terminal has another group in the foreground is a job that was l
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Sequence
 
@@ -35,8 +36,6 @@ def signals_below(leader: int, sources: Sequence[SignalSource] | None = None) ->
             try:
                 said = list(source.read(publisher, time.time()))
             except Exception as error:  # foreign code, and files of other programs
-                import logging  # late: it is not needed where all goes well, and takes 5 ms
-
                 logging.getLogger(__name__).warning("signals: %s of process %d: %s", source.name, publisher.pid, error)
                 continue
             found += [_current(signal, held_up) for signal in said]

@@ -5,6 +5,7 @@ The socket it listens at is its own by the kernel's list, so what answers there 
 
 from __future__ import annotations
 
+import http.client
 import json
 from base64 import b64encode
 from typing import Any, Iterator
@@ -106,8 +107,6 @@ class _Server:
 
     def get(self, path: str) -> Any:
         """The JSON that it answers; None where it does not."""
-        import http.client  # late: it takes as long to import as a bare Python to start, and few sessions have a server
-
         headers = {"Accept": "application/json"}
         if self.password:
             headers["Authorization"] = f"Basic {self.password}"

@@ -7,10 +7,13 @@ state directory, which goes with the session.
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 from pathlib import PurePath
 from typing import Sequence
 
 from stallkit import private
+from stallkit.signals.claude_hooks import folder_of, settings_for
 
 __all__ = ["remove_files", "told_more"]
 
@@ -27,8 +30,6 @@ def told_more(command: Sequence[str], id: str) -> list[str]:
     words = list(command)
     agent = PurePath(words[0]).name if words else ""
     if agent == "claude" and not _has(words, "--settings"):
-        from stallkit.signals.claude_hooks import settings_for  # late: few starts have hooks
-
         return [words[0], "--settings", str(settings_for(id)), *words[1:]]
     if agent == "opencode" and not _has(words, "--port") and all(_plain(word) for word in words[1:2]):
         return ["sh", "-c", _WITH_PASSWORD, _password_file(id), words[0], "--port", "0", *words[1:]]
@@ -37,18 +38,10 @@ def told_more(command: Sequence[str], id: str) -> list[str]:
 
 def remove_files(id: str) -> None:
     """Remove the files of a start that has ended."""
-    import shutil  # late, as what follows
-
-    from stallkit.signals.claude_hooks import folder_of
-
     shutil.rmtree(folder_of(id), ignore_errors=True)
 
 
 def _password_file(id: str) -> str:
-    import secrets
-
-    from stallkit.signals.claude_hooks import folder_of
-
     folder = folder_of(id)
     private.folder(folder)
     handle = private.opened(folder / "password", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

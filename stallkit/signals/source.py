@@ -6,6 +6,7 @@ those here.  `stallkit.testing.check_signal` holds it to what is promised of all
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from typing import Iterable, Protocol, Sequence, runtime_checkable
 
@@ -51,7 +52,5 @@ def installed_sources() -> Sequence[SignalSource]:
                 raise TypeError(f"{source!r} is no source of signals")
             found.append(source)
         except Exception as error:  # foreign code: whatever it raises is its own failure
-            import logging  # late: it is not needed where all goes well, and takes 5 ms
-
             logging.getLogger(__name__).warning("signals: %s of %s is left out: %s", entry.name, entry.value, error)
     return tuple(found)

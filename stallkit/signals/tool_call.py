@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stallkit.core.facts import How
 from stallkit.core.inside import last_prompt
 from stallkit.core.values import frozen
 from stallkit.core.verdict import Snapshot
+from stallkit.probes.terminal_readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line
-
-if TYPE_CHECKING:
-    from stallkit.probes.terminal_readers import InnerReader
 
 __all__ = ["AskedInside", "asked_inside"]
 
@@ -53,7 +49,6 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
     kernel = snapshot.kernel
     if kernel is None or kernel.pid is None or not snapshot.alive or snapshot.elsewhere:
         return ()
-    from stallkit.probes.terminal_readers import inner_readers  # late: only a look at processes needs it
 
     screen = snapshot.screen
 

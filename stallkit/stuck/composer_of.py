@@ -10,7 +10,8 @@ from stallkit.errors import ConfigError
 from stallkit.sessions.register import Living, Register
 from stallkit.stuck.item import Item
 from stallkit.stuck.sandboxes import Sandboxes
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["composer_of", "terminal_of"]

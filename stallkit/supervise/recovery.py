@@ -15,7 +15,6 @@ from attrs import evolve, field, frozen
 
 from stallkit.config import sessions_file
 from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.press.check import observe
@@ -29,23 +28,15 @@ from stallkit.supervise.loop_files import held
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.reopen import Reopening, reopen, reopening
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.shell_prompt import ShellPrompt
 from stallkit.supervise.store import Halted, Store
 from stallkit.transports.base import Transport
 
-__all__ = ["RecoveryCommands", "Recoverer"]
+__all__ = ["Recoverer"]
 
 MORE_TRIES = 3
 LINES = 40  # kept of the last screen: usually a crash's trace
-
-
-@frozen
-class RecoveryCommands:
-    """The actions besides the keys of signatures."""
-
-    restart: tuple[str, ...] = ()  # starts the program again; empty: no restarts
-    resume: Keys | None = None  # pressed where a used-up limit is free again
 
 
 @frozen

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from stallkit.core.hung import HUNG_AFTER_S
+from stallkit.core.keys import Keys
 from stallkit.core.topic import Topic
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.press.decisions import Action, Decision
@@ -25,6 +26,7 @@ __all__ = [
     "Halt",
     "Loop",
     "Moment",
+    "RecoveryCommands",
     "Say",
     "SessionState",
     "Step",
@@ -34,6 +36,14 @@ __all__ = [
 
 RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
 BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
+
+
+@frozen
+class RecoveryCommands:
+    """The actions besides the keys of signatures."""
+
+    restart: tuple[str, ...] = ()  # starts the program again; empty: no restarts
+    resume: Keys | None = None  # pressed where a used-up limit is free again
 
 
 @frozen

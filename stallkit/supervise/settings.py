@@ -28,9 +28,8 @@ from stallkit.settings_files import Found, say, settings_files
 from stallkit.supervise.cure import Cure
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.listening import Listen
-from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule, seconds
-from stallkit.supervise.session_state import BACK_OFF_S, RESTARTS, WatchConfig
+from stallkit.supervise.session_state import BACK_OFF_S, RESTARTS, RecoveryCommands, WatchConfig
 from stallkit.supervise.telling import MAYBE_S, REMIND_S, Notify
 from stallkit.toml_file import TomlError, TomlFile, structured
 from stallkit.transports.base import Options

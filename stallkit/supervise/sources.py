@@ -27,8 +27,9 @@ from stallkit.sessions.lifecycle import lasting
 from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
 from stallkit.supervise.own_panes import own_pane, runs_stallkit
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
 from stallkit.transports.base import look as look_at
+from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity, ServerIdentity

@@ -38,8 +38,8 @@ from stallkit.supervise.event_bus import EventBus, Hook
 from stallkit.supervise.notices import ended_by
 from stallkit.supervise.observed import Observed, observed
 from stallkit.supervise.persistence import Persistence
-from stallkit.supervise.recovery import Recoverer, RecoveryCommands
-from stallkit.supervise.session_state import Do, Halt, Loop, Say, WatchConfig
+from stallkit.supervise.recovery import Recoverer
+from stallkit.supervise.session_state import Do, Halt, Loop, RecoveryCommands, Say, WatchConfig
 from stallkit.supervise.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
 from stallkit.supervise.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit.supervise.store import Store

@@ -13,6 +13,7 @@ from typing import Any, Iterator
 
 from stallkit.config import state_dir
 from stallkit.daemon_client import DaemonGone, DaemonRefused, DaemonSilent, ask, stream
+from stallkit.probes.procfs import Process
 
 __all__ = ["events", "own_socket", "remove_dead", "sockets", "statuses", "verdict"]
 
@@ -70,7 +71,5 @@ def events(path: Path, line_s: float = LINE_S) -> Iterator[dict[str, Any]]:
 
 
 def _ended(path: Path) -> bool:
-    from stallkit.probes.procfs import Process  # late: mostly there is no socket, or one that answers
-
     pid = path.stem.partition("-")[2]
     return not pid.isdecimal() or Process.of(int(pid)) is None

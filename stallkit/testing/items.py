@@ -15,7 +15,6 @@ from stallkit.packs.file import read_pack
 from stallkit.testing.example import Example, Judges, Place, places, text_of
 from stallkit.testing.golden import difference, golden
 from stallkit.testing.pack_checks import incomplete, judges
-from stallkit.testing.plugin import REWRITTEN
 
 __all__ = ["ExampleItem", "PackFile"]
 
@@ -115,7 +114,7 @@ class ExampleItem(_Item):
         draft = file.with_name(f".{file.name}.draft")
         draft.write_bytes(kept.encode())
         draft.replace(file)  # atomic: another process may read it
-        self.user_properties.append((REWRITTEN, changed))
+        self.user_properties.append(("rewritten_screen", changed))
 
     def _reasons(self, example: Example) -> str:
         """For a hit, whether each clause of the signature holds; for a miss, the line that matched."""

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from stallkit.testing.items import PackFile
-
 _PACK = "signatures.toml"
 _FORMAT = re.compile(rb"^format\s*=\s*[0-9]", re.MULTILINE)  # a number: others have files of this name as well
-REWRITTEN = "rewritten_screen"
+_REWRITTEN = "rewritten_screen"  # a property of an item of `items`: what it wrote
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The items of a pack, or of one screen of it that is named on the command line."""
     if file_path.name == _PACK:
         pack, only = file_path, None
@@ -41,9 +37,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PackFile |
         return None
     if not pack.is_file() or not _FORMAT.search(pack.read_bytes()):
         return None
-    from stallkit.testing.items import PackFile  # imported late: most runs of pytest find no pack
+    from stallkit.testing.items import PackFile  # extra: testing; most runs find no pack
 
-    made: PackFile = PackFile.from_parent(parent, path=file_path)
+    made = PackFile.from_parent(parent, path=file_path)
     made.pack_path, made.only = pack, only
     return made
 
@@ -56,7 +52,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports
         if getattr(report, "when", "") == "call"
         for name, value in getattr(report, "user_properties", ())
-        if name == REWRITTEN
+        if name == _REWRITTEN
     ]
     if rewritten:
         terminalreporter.section("screens rewritten")

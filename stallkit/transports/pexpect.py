@@ -48,7 +48,7 @@ class PexpectTransport(Closing):
 
     def __init__(self, spawn: pexpect.spawn[Any], *, name: str | None = None, emulator: Emulator | None = None) -> None:
         try:
-            import pexpect
+            import pexpect  # extra: pexpect
         except ImportError as error:
             raise TransportUnavailable("pexpect:", "pexpect", str(error), "pip install stallkit[pexpect]") from error
         _refuse_without_terminal(spawn)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from itertools import count
-from typing import TYPE_CHECKING, Callable
+from typing import Callable
 
+from stallkit.core.engine import Engine
 from stallkit.core.given import wrong
+from stallkit.core.judge import judged
 from stallkit.core.keys import Keys
 from stallkit.core.marks import MarksReader
 from stallkit.core.values import evolve
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.packs.registry import installed_engine
+from stallkit.probes.report import TerminalReport
 from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 from stallkit.transports.pty import refuse_if_changed
-
-if TYPE_CHECKING:
-    from stallkit.core.engine import Engine
-    from stallkit.probes.report import TerminalReport
 
 __all__ = ["StreamTransport"]
 
@@ -108,7 +108,6 @@ class StreamTransport(Closing):
             with self._lock:
                 self._report = None
             return
-        from stallkit.probes.report import TerminalReport  # here: most streams have no facts
 
         report = TerminalReport.from_json(told).by_clock_of(time.time())
         with self._lock:
@@ -130,9 +129,6 @@ class StreamTransport(Closing):
         A prompt on one line is sure from 0.3 s of rest on: ask again then.  `engine` is that of the installed packs.
         Raises TransportError where it was closed, PackError where no pack is installed.
         """
-        from stallkit.core.judge import judged
-        from stallkit.packs.registry import installed_engine
-
         now = self.capture()
         with self._lock:
             before = self._before

@@ -18,8 +18,8 @@ from stallkit.core.moved import only_a_clock, stays
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.packs.registry import installed_engine
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -13,8 +13,8 @@ from stallkit.core.engine import Engine, Rule
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Kind, Pack, Signature, State
 from stallkit.core.verdict import Snapshot
+from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.evaluate import corpus
-from stallkit.lab.evaluate.corpus_lines import Case, Label
 from stallkit.lab.evaluate.prediction import judge_case
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.tune import idle_clauses, mutants, tune

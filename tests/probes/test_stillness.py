@@ -63,6 +63,7 @@ def test_what_a_program_does_is_told(run: Run, act: str, why: str) -> None:
 def test_what_rests_rests(run: Run) -> None:
     running = run(["bash", "--norc", "-c", "read -p '? ' x | cat"])
     running.shows("?")
+    running.until(lambda facts: any(one.name == "cat" for one in facts.members), "cat to be there")
     with Stillness(seen_of(running), running.path) as still:
         assert [still.doubt() for _ in range(3)] == [None] * 3
 

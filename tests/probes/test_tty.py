@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Callable
 
@@ -75,16 +74,6 @@ def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
     command = [*python(code), running.path]
     done = subprocess.run(command, start_new_session=True, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "none"]
-
-
-def test_a_system_without_termios_or_proc_knows_nothing() -> None:
-    code = (
-        "import sys; sys.modules['termios'] = sys.modules['fcntl'] = None\n"
-        "from stallkit.probes import process, tty; process.PROC = '/nowhere'\n"
-        "print(tty.probe(0) == tty.TtyFacts(), process.probe(0, 1).listening)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "None"]
 
 
 @pytest.mark.parametrize(

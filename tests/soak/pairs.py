@@ -30,7 +30,7 @@ from stallkit.stuck.answering import answer_item
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Who
 from stallkit.stuck.queue import Queue
-from stallkit.transports.base import open_target
+from stallkit.transports.targets import open_target
 
 AT_ONCE = 4
 AFTER_S = 0.5  # in which a second question would be seen to be answered

@@ -23,9 +23,8 @@ from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy_file import load_policy
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.sources import FleetSource
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor

@@ -18,7 +18,7 @@ from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, ItemState, Who
 from stallkit.stuck.orders import Order, Verb, chosen
 from stallkit.stuck.queue import Queue
-from stallkit.transports.base import open_target
+from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

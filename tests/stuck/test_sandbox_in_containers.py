@@ -21,8 +21,9 @@ from stallkit.sessions.explain import hints
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.stuck.rebuild import Runner
 from stallkit.stuck.rebuild_plan import Outcome
-from stallkit.transports.base import Options, Presence, open_target
+from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.runtimes import runtime_of
+from stallkit.transports.targets import open_target
 
 WAITS = "echo ready; while :; do sleep 1; done"
 

@@ -33,7 +33,8 @@ from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.sandboxes import Sandboxes
-from stallkit.transports.base import Options, Transport, open_target
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
 
 pytestmark = pytest.mark.e2e
 

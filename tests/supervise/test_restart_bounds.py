@@ -19,9 +19,8 @@ from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 from stallkit.sessions.register import Living
 from stallkit.supervise.loop_files import STOP
-from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.restart import Restarter
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options

@@ -29,9 +29,8 @@ from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.loop_files import SIGNAL, STOP, release
-from stallkit.supervise.recovery import RecoveryCommands
 from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.sources import SourceLook
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor

@@ -18,8 +18,7 @@ from stallkit.press.policy import OBSERVE, Policy
 from stallkit.press.rules import Rule
 from stallkit.supervise.event_bus import EventBus
 from stallkit.supervise.limits import Limits
-from stallkit.supervise.recovery import RecoveryCommands
-from stallkit.supervise.session_state import WatchConfig
+from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
 from stallkit.supervise.sources import FleetSource, SourceLook
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor

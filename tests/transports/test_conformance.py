@@ -114,7 +114,7 @@ def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path, stallkit_co
     program = "\n".join(
         [
             "from stallkit import Engine, open_target",
-            "from stallkit.transports.base import schemes",
+            "from stallkit.transports.targets import schemes",
             "assert 'acme' in schemes()",
             "print(open_target('acme:x').capture().screen.prompt_line.text)",
         ]

@@ -10,7 +10,7 @@ from stallkit.core.judge import judge
 from stallkit.core.menu import menu_of
 from stallkit.core.request import how_many
 from stallkit.press.strokes import choosing
-from stallkit.transports.base import open_target
+from stallkit.transports.targets import open_target
 
 PACK = load_pack("stallkit_agent_clis")
 SCREENS = Path(stallkit_agent_clis.__file__).parent / "screens"

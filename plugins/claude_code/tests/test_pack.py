@@ -12,7 +12,7 @@ from stallkit.core.request import how_many
 from stallkit.core.topic import topic_of
 from stallkit.core.verdict import Snapshot
 from stallkit.stuck.escalate import draft_of
-from stallkit.transports.base import open_target
+from stallkit.transports.targets import open_target
 
 PACK = load_pack("stallkit_claude_code")
 SCREENS = Path(stallkit_claude_code.__file__).parent / "screens"

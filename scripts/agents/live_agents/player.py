@@ -49,7 +49,6 @@ STATES |= {"asks": "idle", "failed": "idle", "done": "idle", "retrying": "workin
 HERE = rf"{COMPOSER}|^User|help with\?|^\w*>(\s|$)"  # its composer
 OWN = re.compile(r"go on with part \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
-BACK = {"text": "I am back, and all of it is finished."}
 
 
 class Player(others.Stage):
@@ -67,6 +66,7 @@ class Player(others.Stage):
         env = {name: self._filled(text) for name, text in told.env.items()}
         scene = {"folder": actor.agent, "project": "proj", "files": files, "env": env}
         super().__init__(actor.name, scene, actor.size, programs, Path(os.devnull))
+        self._back = ""
         self._launch = actor.launch.replace("AGENT", told.command).replace("$HOME_NAME", self.home.name)
         self._programs = (programs / actor.agent, (programs / actor.agent).resolve())
 
@@ -167,7 +167,7 @@ class Player(others.Stage):
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
         back_s = BACK_S if scene.by == "model" else 0.0
-        if scene.then and (not back_s or self._screens.wait(lambda: self._sees("it is finished"), back_s)):
+        if scene.then and (not back_s or self._screens.wait(lambda: self._sees(self._back), back_s)):
             came = time.time()
             self._rests(REST_S, 20)
             self._meet(scene.then, came if back_s else self._shown.since)
@@ -267,7 +267,8 @@ class Player(others.Stage):
         """Answer as a person does: the dialog's key, the end of the work, a text; when, and when the agent took it."""
         if self.model.closed:
             self.model.open()
-        self.model.reply = BACK if scene.by == "model" else THANKS
+        self._back = f"Back for the {len(self.moments)}th"  # said once
+        self.model.reply = {"text": f"{self._back}."} if scene.by == "model" else THANKS
         shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
             answered = self._press(*scene.keys)

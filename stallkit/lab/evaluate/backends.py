@@ -9,10 +9,13 @@ from __future__ import annotations
 import logging
 import signal
 from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from itertools import chain, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
@@ -23,9 +26,9 @@ from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Pack
 from stallkit.errors import StallkitError, StoreError
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus import Item
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import groups, tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by
 from stallkit.lab.evaluate.prediction import Prediction, judge_case
@@ -216,10 +219,6 @@ def on_processes(
     settings: Settings, items: Iterable[Item], jobs: int, on_done: Callable[[int], None] = lambda done: None
 ) -> Iterator[Chunk]:
     """The same from `jobs` processes.  Raises StallkitError if one of them ends early."""
-    from concurrent.futures import ProcessPoolExecutor  # here: most evaluations end before it is imported
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
     # Spawned: a fork would copy the locks of the caller's threads, held or not.
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(settings,))
     try:

@@ -11,7 +11,8 @@ from typing import Iterator, Sequence
 
 from stallkit.core.signature import Kind, Pack, State
 from stallkit.errors import PackError, StallkitError, StoreError
-from stallkit.lab.evaluate.corpus_lines import TRUE_STATES, Case, Label, Line
+from stallkit.lab.corpus_lines import TRUE_STATES, Case, Label, Line
+from stallkit.lab.record.cast import cases
 from stallkit.packs.file import read_pack
 from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
 
@@ -56,8 +57,6 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
     for file in files:
         try:
             if file.suffix == ".cast":
-                from stallkit.lab.record.cast import cases  # here: it takes an emulator, most corpora do not
-
                 before, empty = len(problems), True
                 for case in cases(file, problems):
                     empty = False

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Sequence
 from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Certainty
-from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.prediction import POLICIES, Prediction, judge_case
 from stallkit.lab.evaluate.scores import Cells, share, wilson
 

@@ -17,7 +17,7 @@ from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
 from stallkit.core.verdict import Snapshot
-from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.corpus_lines import Case
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, Policy

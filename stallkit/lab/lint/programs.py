@@ -14,7 +14,7 @@ from attrs import frozen
 
 from stallkit.core.engine import Engine, Fate
 from stallkit.core.signature import Pack, Signature
-from stallkit.lab.evaluate.corpus_lines import Case, Label
+from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.evaluate.prediction import SORTS
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
-from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.lint import (
     answers,
     clauses,

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError
-from stallkit.lab.evaluate.corpus_lines import Case
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.record import asciicast
 from stallkit.lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
 from stallkit.lab.record.intervals import Interval, Marked, marked

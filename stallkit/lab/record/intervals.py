@@ -12,7 +12,7 @@ from typing import Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.lab.evaluate.corpus_lines import Label
+from stallkit.lab.corpus_lines import Label
 from stallkit.lab.notes import NO_TRUTH, read_marker
 from stallkit.lab.record.asciicast import MARKER, OUTPUT, Event, Problems
 

@@ -10,10 +10,12 @@ with the client, which has ended by then.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -197,8 +199,6 @@ class Server:
         Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has
         ended when this returns or raises, also where it is cancelled.
         """
-        import asyncio  # imported late: it takes long to load
-
         with _scratch() as commands, _scratch() as output:
             commands.write(lines.encode())
             commands.seek(0)
@@ -253,6 +253,5 @@ def _scratch() -> IO[bytes]:
     """
     if sys.platform == "linux":
         return open(os.memfd_create("stallkit"), "w+b")  # noqa: PTH123  # a descriptor has no path
-    import tempfile  # late: where the line above gives none
 
     return tempfile.TemporaryFile()

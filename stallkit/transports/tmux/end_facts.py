@@ -10,18 +10,16 @@ import re
 import time
 from contextlib import suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Callable, Iterable, Sequence
+from typing import Callable, Iterable, Sequence
 
 from stallkit.core.values import evolve, frozen
+from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.panes import ENDED, Pane, panes_of
-
-if TYPE_CHECKING:
-    from stallkit.core.verdict import Snapshot
 
 __all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
 

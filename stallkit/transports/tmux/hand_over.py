@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _socket import AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOL_SOCKET, socket  # the module above it takes longer to import
+from socket import AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOL_SOCKET, socket
 
 DOOR = "door"  # the socket's name in its folder
 PIPE = 0  # standard input

@@ -15,10 +15,10 @@ from labelled import row, write
 
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate import backends
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.corpus import items
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.prediction import judge_case
 
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))

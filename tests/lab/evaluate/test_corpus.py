@@ -15,8 +15,8 @@ from labelled import BUSY, row, write
 from stallkit import Engine
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.corpus import count, items, load
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.prediction import judge_case
 
 CORPORA = sorted((Path(__file__).parents[2] / "corpus").glob("*.jsonl"))

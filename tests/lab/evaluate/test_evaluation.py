@@ -15,8 +15,8 @@ from looks import ONE_LINE
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
 from stallkit.core.signature import Certainty
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
 from stallkit.lab.evaluate.prediction import Prediction, judge_case
 

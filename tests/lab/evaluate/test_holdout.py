@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit import Clause, Engine, Pack, Signature
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.backends import Settings, judge_chunk
-from stallkit.lab.evaluate.corpus_lines import Line
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, source_names, spellings
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.corpus import items
-from stallkit.lab.evaluate.corpus_lines import Line
 
 TESTS = Path(__file__).parents[2]
 PINNED = tomllib.loads((TESTS / "real" / "unknown-agents.toml").read_text())

@@ -9,7 +9,7 @@ import pytest
 
 from stallkit import Clause, Pack, Screen, Signature, Snapshot
 from stallkit.core.signature import Kind, State
-from stallkit.lab.evaluate.corpus_lines import Case, Label
+from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.lint.findings import CODES, Level
 from stallkit.lab.lint.programs import check, counted
 from stallkit.lab.lint.runner import Linted, lint_path

@@ -13,8 +13,8 @@ from recordings import FACTS, facts, session, write
 from stallkit.core.facts import KernelFacts, TtyFacts
 from stallkit.core.signature import Kind, State
 from stallkit.errors import StallkitError
+from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.corpus_lines import Case
 from stallkit.lab.notes import encode_facts, encode_marker, read_facts, read_marker
 from stallkit.lab.record.asciicast import Event, Problems
 from stallkit.lab.record.cast import cases

@@ -1,0 +1,108 @@
+"""What the contracts of import-linter in ``pyproject.toml`` do not say of imports and modules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Iterable, Iterator
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "stallkit"
+
+# The distributions of the extras, by the names of their modules.
+EXTRAS = {
+    *("ahocorasick_rs", "deno", "distributed", "hypothesis", "jeepney", "mcp", "pexpect", "prometheus_client"),
+    *("pyghostty", "pytest", "redos_linter", "starlette", "textual", "uvicorn"),
+}
+
+
+def modules_of(node: ast.AST) -> list[str]:
+    """What an import statement may import: the modules, or what is in them."""
+    if isinstance(node, ast.Import):
+        return [name.name for name in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+    return []
+
+
+@cache
+def needs_an_extra(module: str) -> bool:
+    """Whether a module is of an extra, or imports one of an extra when it is imported itself."""
+    if module.partition(".")[0] in EXTRAS:
+        return True
+    path = ROOT / Path(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not module.startswith("stallkit.") or not path.is_file():
+        return False
+    return any(needs_an_extra(name) for node in ast.parse(path.read_text()).body for name in modules_of(node))
+
+
+def late(source: str) -> Iterator[ast.stmt]:
+    """The imports inside of functions."""
+    for outer in ast.walk(ast.parse(source)):
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from (node for node in ast.walk(outer) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def faults(path: Path, source: str) -> list[str]:
+    """Every import that breaks a rule, as file:line and the rule."""
+    lines, found = source.splitlines(), []
+    for node in late(source):
+        if not any(map(needs_an_extra, modules_of(node))):
+            found.append(f"{path}:{node.lineno}: a function imports what is no optional extra")
+        elif not any("# extra: " in line for line in lines[node.lineno - 2 : node.end_lineno]):
+            found.append(f"{path}:{node.lineno}: say which extra brings it, as '# extra: NAME'")
+    for node in ast.walk(ast.parse(source)):
+        for name in modules_of(node):
+            of_python = name.partition(".")[0].removeprefix("_") in sys.stdlib_module_names or name.startswith("_")
+            if of_python and any(part.startswith("_") and part != "__future__" for part in name.split(".")):
+                found.append(f"{path}:{node.lineno}: {name} is private to CPython")
+    return found
+
+
+def test_functions_import_only_optional_extras_and_nothing_private() -> None:
+    found = [fault for path in sorted(PACKAGE.rglob("*.py")) for fault in faults(path, path.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("def f():\n    import json", "no optional extra"),
+        ("def f():\n    from stallkit.press.check import check", "no optional extra"),
+        ("def f():\n    import pexpect", "say which extra"),
+        ("import _thread", "private to CPython"),
+        ("from re import _parser", "private to CPython"),
+    ],
+)
+def test_the_gate_can_fail(source: str, fault: str) -> None:
+    assert [fault in found for found in faults(Path("module.py"), source)] == [True]
+
+
+def test_an_extra_may_be_imported_late() -> None:
+    assert not faults(Path("module.py"), "def f():\n    import pexpect  # extra: pexpect")
+
+
+def test_modules_stay_readable() -> None:
+    """A module over 700 lines holds more than one idea."""
+    long = {str(path): n for path in PACKAGE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 700}
+    assert not long
+
+
+def twins(paths: Iterable[Path]) -> set[str]:
+    """The names that two modules share."""
+    counts = Counter(path.stem for path in paths if path.stem != "__init__")
+    return {name for name, count in counts.items() if count > 1}
+
+
+def test_no_two_modules_share_a_name() -> None:
+    assert not twins(PACKAGE.rglob("*.py"))
+
+
+def test_twins_are_found() -> None:
+    assert twins([Path("stallkit/cli/run.py"), Path("stallkit/runs/run.py")]) == {"run"}
