@@ -300,8 +300,8 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
-            place = int(number) if number else None
-            option = Option(text, place, bool(part.match["mark_"]), part.element.role, key=part.element.key)
+            numbered = int(number) if number else None
+            option = Option(text, numbered, bool(part.match["mark_"]), part.element.role, key=part.element.key)
             if option.role is Role.SUBMIT:
                 submit = option
             else:
