@@ -82,6 +82,21 @@ def test_keys_count_by_the_log_and_by_what_the_agent_heard(live: Live) -> None:
     assert not live.result(live.moment("waits", allows=["Enter"]), refused).answered
 
 
+def test_what_the_policy_said_that_it_would_do_is_done(live: Live) -> None:
+    says = event(2, "escalation", what="asks", why="policy daemon sends 'yes' in 6 s, if it is still there")
+    doubts = event(2, "escalation", what="asks", why="policy daemon sends 'yes' only where that is safe: no composer")
+    refused, sent = event(8, "send", outcome="refused"), event(9, "send", outcome="cleared", text="yes")
+    found = [live.result(live.moment("asks"), *one).broken for one in ([says, refused], [says, refused, sent], [says])]
+    assert found == [True, False, False]
+    assert not live.result(live.moment("asks"), doubts, refused).broken
+
+
+def test_a_turn_that_ends_well_is_told_by_an_event_of_its_own(live: Live) -> None:
+    done = live.moment("done")
+    assert live.result(done, event(3, "done", what="done")).in_time
+    assert not live.result(done, event(3, "escalation", what="hung")).in_time
+
+
 def test_cleared_counts_from_the_answer_until_the_next_moment(live: Live) -> None:
     answered = live.moment("asks", answered=T + 10, ended=T + 10)
     found = live.result(answered, event(2, "escalation", what="asks"), event(13, "cleared", what="asks"))

@@ -4,7 +4,8 @@
 
 DIR has a folder for each agent (`claude`, `codex`, ...).  An agent asks to run a command, a supervisor files it, and
 ``stallkit stuck approve ID`` (or ``decline``) answers; what the agent then does is read at its scripted model: a call
-that was approved brings the tool's result, one that was declined does not.  `--busy` keeps every core busy meanwhile.
+that was approved brings the tool's result, one that was declined does not.  `tick` ticks two options of a question of
+which several may be chosen (Claude Code), and sends them by the page that follows.  `--busy` keeps every core busy.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 import others  # noqa: E402  # needs the line above
 from live_agents.cast import Actor  # noqa: E402
 from live_agents.player import THANKS, Player  # noqa: E402
-from live_agents.scenes import SCENES  # noqa: E402
+from live_agents.scenes import SCENES, Scene  # noqa: E402
 from live_agents.screens import Screens  # noqa: E402
 from live_agents.supervisor import COMMAND, Supervisor  # noqa: E402
 
 from stallkit.stuck.item import Item  # noqa: E402
 from stallkit.stuck.queue import Queue  # noqa: E402
 
-SCENE = SCENES["permission"]
-FILED_S, TOLD_S = 30.0, 8.0  # for the item to be in the queue; for the agent to tell its model
+SCENE, SEVERAL = SCENES["permission"], SCENES["question of several"]
+TICKED, TAKEN = "1,3", "SQLite, Memory"
+FILED_S, TOLD_S = 30.0, 25.0  # for the item to be in the queue; for the agent to tell its model
 
 
 class Office:
@@ -42,7 +44,7 @@ class Office:
         others.tmux("new-session", "-d", "-s", "stays", "sleep", "infinity")
         self.folder, self.screens = folder, Screens(others.SOCKET)
         self.supervisor = Supervisor(folder, others.SOCKET, "careful", 300)
-        actor = Actor(agent, agent, (SCENE.name,), "100x30")
+        actor = Actor(agent, agent, (SCENE.name, SEVERAL.name), "100x30")
         self.player = Player(actor, programs, self.screens, self.supervisor, folder / "screens")
 
     def close(self) -> None:
@@ -61,35 +63,64 @@ class Office:
     def once(self, verb: str) -> str:
         """What became of one dialog: "right", or why not."""
         player = self.player
-        asked = len(player.model.asked)
-        player.model.reply = SCENE.reply(player.actor.agent)
-        player._prompt()
-        item = self._item() if player._appears(SCENE, asked) is not None else None
+        item = self._asked(SCENE)
         if item is None:
-            player._press("Escape")
             return "not filed"
         heard = len(player.model.requests)
         player.model.reply = THANKS
-        environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
-        words = [*COMMAND, "stuck", verb, f"{item.id}@{item.revision}"]
-        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120, check=False)
-        if done.returncode:
+        refused = self._stuck(verb, f"{item.id}@{item.revision}")
+        if refused:
             player._press("Escape")
         self.screens.wait(lambda: len(player.model.requests) > heard, TOLD_S if verb == "approve" else 2.0)
         granted = any(one.granted for one in player.model.requests[heard:])
         left = not player._sees(SCENE.shows[player.actor.agent])
         player._rests(1.2, 15)
-        if verb == "decline" or done.returncode:
+        if verb == "decline" or refused:
             player._press("C-u")
-        if done.returncode:
-            return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}"
+        if refused:
+            return refused
         return "right" if left and granted is (verb == "approve") else f"wrong: dialog gone {left}, granted {granted}"
 
-    def _item(self) -> Item | None:
+    def tick(self) -> str:
+        """What became of a question of which two options are ticked, and of the page that sends the answers."""
+        model, item = self.player.model, self._asked(SEVERAL)
+        for answer in (TICKED, "1"):
+            if item is None:
+                return "not filed"
+            before, heard = item.id, len(model.requests)
+            model.reply = THANKS
+            if refused := self._stuck("answer", f"{item.id}@{item.revision}", answer):
+                self.player._press("Escape")
+                return refused
+            item = self._item(after=before) if answer == TICKED else None
+        self.screens.wait(lambda: len(model.requests) > heard, TOLD_S)
+        self.player._rests(1.2, 15)
+        taken = [one.latest for one in model.requests[heard:]]
+        return "right" if any(TAKEN in text for text in taken) else f"wrong: {taken}"
+
+    def _asked(self, scene: Scene) -> Item | None:
+        """The item of a dialog that the agent is driven into."""
+        player = self.player
+        asked = len(player.model.asked)
+        player.model.reply = scene.reply(player.actor.agent)
+        player._prompt()
+        item = self._item() if player._appears(scene, asked) is not None else None
+        if item is None:
+            player._press("Escape")
+        return item
+
+    def _stuck(self, *words: str) -> str:
+        """Why a command of the queue did nothing; empty if it did."""
+        environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
+        words = (*COMMAND, "stuck", *words)
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120, check=False)
+        return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}" if done.returncode else ""
+
+    def _item(self, after: int = 0) -> Item | None:
         until = time.monotonic() + FILED_S
         while time.monotonic() < until:
-            found = next((one for one in self.queue.items(False) if one.session == self.player.target), None)
-            if found is not None:
+            items = (one for one in self.queue.items(False) if one.session == self.player.target and one.id > after)
+            if (found := next(items, None)) is not None:
                 return found
             time.sleep(0.1)
         return None
@@ -100,7 +131,7 @@ def main() -> int:
     parser.add_argument("agents", nargs="*", default=["claude", "codex"], metavar="AGENT")
     parser.add_argument("--programs", type=Path, default=ROOT / ".cache" / "agents", metavar="DIR")
     parser.add_argument("--times", type=int, default=50)
-    parser.add_argument("--verb", choices=["approve", "decline"], default="approve")
+    parser.add_argument("--verb", choices=["approve", "decline", "tick"], default="approve")
     parser.add_argument("--busy", action="store_true")
     given = parser.parse_args()
     busy = [
@@ -115,7 +146,7 @@ def main() -> int:
                     office.start()
                     found = Counter[str]()
                     for number in range(1, given.times + 1):
-                        became = office.once(given.verb)
+                        became = office.tick() if given.verb == "tick" else office.once(given.verb)
                         found[became] += 1
                         if sys.stderr.isatty() or became != "right":
                             print(f"{agent} {number}: {became}", file=sys.stderr, flush=True)

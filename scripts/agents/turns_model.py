@@ -42,6 +42,8 @@ REFUSED = {"anthropic": "refusal", "openai": "content_filter", "gemini": "SAFETY
 class Model:
     """One server; `answered` counts the answers it gave to the main loop."""
 
+    few = FEW
+
     def __init__(self, protocol: str) -> None:
         self.protocol, self.reply, self.answered, self.closed = protocol, {"text": "Done."}, 0, False
         self.heard: list[str] = []
@@ -88,14 +90,18 @@ class Model:
         self._server.shutdown()
         self._server.server_close()
 
+    def main_loop(self, asked: dict[str, Any]) -> bool:
+        """Whether a request is for the answer that the person sees."""
+        return main_loop(asked, self.few)
+
     def _hear(self, asked: dict[str, Any]) -> None:
         if isinstance(self._server, anthropic.Server):
-            failed = "status" in self.reply or not main_loop(asked)
+            failed = "status" in self.reply or not self.main_loop(asked)
             self._server.script = [self._anthropic() if failed or not suggests(asked) else {"text": TITLE}]
             self._server.aside = {"text": TITLE}
 
     def _answered(self, asked: dict[str, Any]) -> None:
-        self.answered += main_loop(asked) and not suggests(asked)
+        self.answered += self.main_loop(asked) and not suggests(asked)
 
     def _anthropic(self) -> dict[str, Any]:
         if "status" not in self.reply:
@@ -111,7 +117,7 @@ class Model:
             if self.protocol == "gemini":
                 form = {"code": code, "status": STATUS[code], "message": error["message"]}
             yield {"status": code, "body": {"error": form}}
-        elif len(tools) < FEW:
+        elif len(tools) < self.few:
             yield TITLE
         else:
             text = self.reply.get("text", "")
@@ -129,10 +135,10 @@ def told(failure: dict[str, Any], protocol: str) -> dict[str, Any]:
     }
 
 
-def main_loop(asked: dict[str, Any]) -> bool:
+def main_loop(asked: dict[str, Any], few: int = FEW) -> bool:
     """Whether a request is for the answer that the person sees: it offers tools."""
     tools = asked.get("tools") or []
-    return sum(len(tool.get("functionDeclarations", [0])) for tool in tools) >= FEW
+    return sum(len(tool.get("functionDeclarations", [0])) for tool in tools) >= few
 
 
 def suggests(asked: dict[str, Any]) -> bool:

@@ -320,6 +320,7 @@ def opened_queue() -> Iterator[Queue]:
     queue = Queue(queue_file())
     try:
         queue.expire()
+        queue.bury()
         yield queue
     finally:
         queue.close()

@@ -28,7 +28,18 @@ from stallkit.core.signal import Guard
 from stallkit.core.signature import Pack
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
-__all__ = ["WRAPPERS", "agents", "asked", "is_proven", "led", "left_of", "proven", "runs_another"]
+__all__ = [
+    "WRAPPERS",
+    "agents",
+    "asked",
+    "is_proven",
+    "led",
+    "left_of",
+    "left_to",
+    "proven",
+    "runs_another",
+    "starts_others",
+]
 
 # They start other programs and wait for them: none is an agent itself.  So does a shell.
 WRAPPERS = STARTERS | frozenset(
@@ -166,7 +177,7 @@ def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple
     beside, gone = _beside(known, before), _agents_of(known, before)
     if any(_is_among(one, gone) for one in kernel.background or ()):
         return None  # it was sent to the background
-    if not all(one.names & (SHELLS | WRAPPERS | _PAUSES) or _is_among(one, beside) for one in alive):
+    if not all(starts_others(one) or _is_among(one, beside) for one in alive):
         return None
     parents = {_outlived_by(one, beside, alive) for one in gone}
     by = next((one for one in alive if _started(one, parents, beside)), None)
@@ -180,6 +191,22 @@ def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple
     else:
         return None
     return why, by is not None, Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
+
+
+def starts_others(member: Member) -> bool:
+    """Whether it is no agent itself, but a shell, a wrapper, or the pause before one is started again."""
+    return bool(member.names & (SHELLS | WRAPPERS | _PAUSES))
+
+
+def left_to(member: Member, now: Snapshot) -> str | None:
+    """That a process ended, and only what starts others lives on where it was; None if that is not surely so."""
+    kernel = now.kernel or KernelFacts()
+    alive = _alive(kernel)
+    if not alive or not kernel.complete or _is_among(member, (*alive, *(kernel.background or ()))):
+        return None
+    if not all(map(starts_others, (*alive, *(kernel.background or ())))):
+        return None
+    return f"{member.called or member.name} ended, and {alive[0].called or alive[0].name} is there"
 
 
 def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:

@@ -15,6 +15,8 @@ import regex
 from attrs import field, frozen
 from attrs.validators import ge
 
+from stallkit.core.keys import Keys
+
 __all__ = ["CHOICE", "RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
 
 
@@ -50,6 +52,7 @@ class Role(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     REJECT = "reject"
+    SUBMIT = "submit"  # sends what is ticked: it is no answer itself
 
 
 # pattern of one field, characters and rows at most
@@ -178,6 +181,7 @@ class Element:
     ignore_case: bool = False
     at_cursor: bool = False
     selected: bool | None = None  # of an option: where the mark must stand, or must not
+    key: str = ""  # of an option: what chooses it, as tmux names it, where Enter in its row does not
 
     def __attrs_post_init__(self) -> None:
         given = [texts for texts in (self.row, self.option, self.pattern, self.choices, self.rule) if texts]
@@ -185,8 +189,10 @@ class Element:
             raise ValueError("an element of a dialog has a row, an option or a pattern, or is choices or a rule")
         if not 0 <= self.times[0] <= self.times[1] or self.times[1] < 1:
             raise ValueError(f"times {list(self.times)} is not [at least, at most]")
-        if self.role is not None and not self.option:
-            raise ValueError("only an option has a role")
+        if (self.role is not None or self.key) and not self.option:
+            raise ValueError("only an option has a role or a key")
+        if self.key:
+            Keys.parse(self.key)
         for text in self.pattern:
             regex.compile(text)  # raises regex.error
 

@@ -110,7 +110,9 @@ class Watchdog:
     def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
         """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""
         seen = self.seen
-        if seen is None or seen.activity is None or not self.overdue(self.at, after_s) or self.tools:
+        if seen is None or seen.activity is None or not self.overdue(self.at, after_s):
+            return None
+        if any(one.age_s >= TOOL_S for one in self.tools):  # a younger one was not asked for: nothing came
             return None
         return Hung(self.at - self.since, tuple(self._evidence(seen, seen.activity)))
 

@@ -23,7 +23,7 @@ _PERSON = re.compile(r"^ {0,3}(?:[>❯›]|\w{0,10}> |┃|▌)\s*\S")
 _COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
 _FRAME = re.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
 _MARK = re.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
-_TOOL = re.compile(r"^[A-Z]\w+\(|^\$ |^(?:Ran|Exited|Explored|Edited|Read|Shell|Bash)\b(?! (?:the|it|all)\b)")
+_CALL = re.compile(r"\s*(?:[^\w\s]|[xo]) {2,3}[A-Z]\w* ")  # how far a tool is, and which: the first row of its box
 # What agents write below a message: how long it took, tips, the folder, keys.
 _CHROME = re.compile(
     r"^\s*(?:[✻✢✳✶✽·*∴] ?\S+ for \d+|Worked for |└? ?Tip: |Tokens: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |▣ "
@@ -108,6 +108,9 @@ def last_message(
     for place, row in reversed([*enumerate(above)]):
         mark = _MARK.match(row) or _SPEAKER.match(row)
         if row == EDGE and not any(line.strip() for line in found):
+            continue
+        if row == EDGE and _CALL.match(next(line for line in reversed(found) if line.strip())):
+            found.clear()  # a tool's box is no message, whatever it holds
             continue
         if row == EDGE or (mark is None and (_PERSON.match(row) or (lead and row.startswith(lead)))):
             whole = at_once = True

@@ -31,7 +31,7 @@ _SINGLE = 9  # the last number that one key types
 
 @frozen
 class MenuOption:
-    """One option: its label, and the number or letter that the row itself shows as its key."""
+    """One option: its label, and its key: the number or letter that the row itself shows, or the pack's."""
 
     text: str
     key: str = ""
@@ -56,7 +56,8 @@ def menu_of(detection: Detection) -> Menu | None:
     reading, shown = detection.reading, read_menu(detection.screen)
     if reading is None or not reading.whole or not reading.options:
         return shown
-    keys = [str(one.number) if one.number is not None and one.number <= _SINGLE else "" for one in reading.options]
+    numbers = [one.number if one.number is not None and one.number <= _SINGLE else "" for one in reading.options]
+    keys = [one.key or str(number) for one, number in zip(reading.options, numbers, strict=True)]
     options = tuple(MenuOption(one.text, key) for one, key in zip(reading.options, keys, strict=True))
     alone = len(options) == 1
     selected = next((place for place, one in enumerate(reading.options) if one.selected or alone), None)

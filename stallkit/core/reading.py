@@ -44,6 +44,7 @@ class Option:
     role: Role | None = None
     ticked: bool | None = None
     about: str = field(default="", eq=False)
+    key: str = field(default="", eq=False)  # that chooses it, if its pack knows one
 
 
 @frozen
@@ -53,6 +54,7 @@ class Reading:
     rows: tuple[ReadRow, ...]
     fields: Mapping[str, str] = field(factory=dict, hash=False)
     options: tuple[Option, ...] = ()
+    submit: Option | None = None  # the row that sends what is ticked
     doubt: str = ""
     specs: Mapping[str, FieldSpec] = field(factory=dict, repr=False, hash=False)
 
@@ -291,7 +293,7 @@ def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
 def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dialog) -> Reading:
     offset = parts[0].start
     rows, fields, options = [], dict[str, str](), list[Option]()
-    doubt = ""
+    submit, doubt = None, ""
     for part in parts:
         for place in range(part.start, part.end):
             row, text = shown[place - offset]
@@ -313,15 +315,13 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if part.element.option:
             number = part.match["number_"]
             text = " ".join(part.match["text_"].split())
-            options.append(
-                Option(
-                    text,
-                    int(number) if number else None,
-                    bool(part.match["mark_"]),
-                    part.element.role,
-                )
-            )
-    return Reading(tuple(rows), fields, tuple(options), doubt, dialog.fields)
+            numbered = int(number) if number else None
+            option = Option(text, numbered, bool(part.match["mark_"]), part.element.role, key=part.element.key)
+            if option.role is Role.SUBMIT:
+                submit = option
+            else:
+                options.append(option)
+    return Reading(tuple(rows), fields, tuple(options), submit, doubt, dialog.fields)
 
 
 def _choices(rows: list[str]) -> list[Option]:

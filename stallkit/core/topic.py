@@ -157,11 +157,13 @@ def topic_of(verdict: Verdict) -> Topic | None:
         return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
     if what is What.ENDED:  # however that is known: what the agent left, then the prompt of its shell
         return Topic(what, sure=sure)
+    if what is What.LIMIT:  # whichever signature or signal says so: one look shows it so, the next otherwise
+        return Topic(what, sure=sure or tries_again, kind=kind, tries_again=tries_again)
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
         words = _still(_rows(verdict, match)) if what is What.WAITS else ""
         by = f"{match.pack.name}:{match.signature.id}"
-        return Topic(what, by, words, sure or tries_again, kind, tries_again=tries_again)
+        return Topic(what, by, words, sure, kind)
     if says is not None and says.state is verdict.state:
         return Topic(what, says.source, _still(says.words), sure, kind)
     unseen = verdict.inside if what is What.WAITS else None
@@ -180,6 +182,9 @@ def rows_of(verdict: Verdict) -> list[str]:
 def _rows(verdict: Verdict, match: Match) -> str:
     """The rows of the prompt: those of its dialog, or its line with its paragraph; a scroll bar is no word of it."""
     lines, reading = verdict.detection.screen.lines, verdict.detection.reading
+    if reading is not None and reading.whole and reading.submit is not None:  # what is ticked is no other question
+        asked = (text for name, text in reading.fields.items() if not reading.specs[name].aside)
+        return "\n".join((*asked, *(one.text for one in reading.options)))
     if reading is not None and reading.whole:
         return "\n".join(row.text for row in reading.rows)
     if not math.isfinite(match.bottom) or match.bottom >= len(lines):

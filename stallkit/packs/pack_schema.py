@@ -100,6 +100,7 @@ _ELEMENT = {
     **dict.fromkeys(("choices", "rule", "ignore_case", "at_cursor", "selected"), _FLAG),
     "times": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2},
     "is": schema_of(Role),
+    "key": _TEXT,
 }
 assert {RENAMED.get(key, key) for key in _ELEMENT} == keys_of(Element).keys()
 _ROWS = {"type": "array", "items": some_of(_TEXT, closed(_ELEMENT))}

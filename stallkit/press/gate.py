@@ -59,7 +59,7 @@ REACT_S = 0.3  # a prompt stands so long with what was typed before the next key
 # For which a person's answer is tried again: while the program draws at the very moment of each try, or what asks looks
 # as what was answered less than `REST_S` ago.
 TRIES_S = 12.0
-AGAIN_S = 5.0  # in which a key is tried again that the program's own output kept back: many write now and then
+AGAIN_S = 10.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
 COMPOSE_TIMEOUT_S = 15.0  # for an agent to show a long text, or to take it, on a busy machine
 
@@ -147,7 +147,7 @@ def commit(
     if isinstance(plan, str):
         return Outcome(End.REFUSED, plan, after=now)
     first = before = now
-    done, pressed, until = plan, None, 0.0
+    done, pressed, until, missed = plan, None, 0.0, 0
     while True:
         try:
             _send(transport, request, plan.keys, now, row)
@@ -157,12 +157,15 @@ def commit(
             if clock() >= until:
                 why = f"{pressed} was pressed, and {plan.keys} was not: {error.why}"
                 return Outcome(End.UNCHANGED, why, pressed, after=now)
+            missed += 1
+            sleep(missed * POLL_S)  # what blinks must not meet each try
         except SessionGone as error:
             return Outcome(End.GONE, str(error), pressed)
         except TransportError as error:
             return Outcome(End.UNKNOWN, f"the keys may have been pressed: {error}", _and(pressed, plan.keys))
         else:
-            done, before, pressed, until = plan, now, _and(pressed, plan.keys), clock() + AGAIN_S
+            done, before, pressed = plan, now, _and(pressed, plan.keys)
+            until, missed = clock() + AGAIN_S, 0
         ended = _verify(transport, request, done, pressed, first, before, row, engine, clock, sleep)
         if isinstance(ended, Outcome):
             return ended

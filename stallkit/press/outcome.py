@@ -84,9 +84,9 @@ class Answer:
 
 @frozen
 class Pick:
-    """An option that a person chooses, by its label."""
+    """An option that a person chooses, by its label; several: these are ticked, no other, and then sent."""
 
-    option: str
+    option: str | tuple[str, ...]
 
 
 @frozen

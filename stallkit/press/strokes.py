@@ -12,14 +12,16 @@ from itertools import zip_longest
 
 from attrs import evolve, frozen
 
+from stallkit.core.dialog import Dialog
 from stallkit.core.keys import Key, Keys
 from stallkit.core.menu import Menu, bare, menu_of, read_menu
+from stallkit.core.reading import Reading, read_any
 from stallkit.core.screen import Screen, selected
 from stallkit.core.signature import State
 from stallkit.core.text import cut
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["ENTER", "Choosing", "Strokes", "Typing", "choosing", "draft_at_prompt"]
+__all__ = ["ENTER", "Choosing", "Strokes", "Ticking", "Typing", "choosing", "draft_at_prompt"]
 
 ENTER = Keys.parse("Enter")
 _UP, _DOWN = Keys.parse("Up"), Keys.parse("Down")
@@ -133,11 +135,98 @@ class Choosing:
         return True
 
 
-Strokes = Typing | Choosing
+@frozen
+class Ticking:
+    """Options that are to be ticked, and no others: the key to press now, and the dialog as it was before it.
+
+    Each is ticked by its own number; then Down leads to the row that sends them, and Enter follows there.
+    """
+
+    keys: Keys
+    wanted: frozenset[str]
+    forms: tuple[Dialog, ...]
+    edge: tuple[str, ...]  # the row above the dialog, which it is read below
+    shown: Reading
+    steps: int
+
+    unmoved = "no box of it was ticked, which may take other keys"
+
+    @property
+    def more(self) -> bool:
+        """Whether a key may follow this one."""
+        return self.keys != ENTER
+
+    def follows(self, now: Screen) -> Ticking | None:
+        """What is pressed at this screen, after its key; None where nothing may be."""
+        shown = self._read(now)
+        if self.keys == ENTER or shown is None or not self._did(shown):
+            return None
+        keys = _next_tick(shown, self.wanted)
+        return evolve(self, keys=keys, shown=shown, steps=self.steps - 1) if keys and self.steps else None
+
+    def still_there(self, now: Screen) -> bool:
+        """Whether the dialog stands there, whatever is ticked in it."""
+        return self._read(now) is not None
+
+    def _read(self, now: Screen) -> Reading | None:
+        """The same dialog as this screen shows it."""
+        size = now.size and evolve(now.size, rows=now.size.rows + len(self.edge))
+        found = read_any(self.forms, evolve(now, lines=(*self.edge, *now.lines), cursor=None, size=size))
+        same = found.whole and found.submit is not None and _asked(found) == _asked(self.shown)
+        return found if same else None
+
+    def _did(self, now: Reading) -> bool:
+        """Whether its key did what it is for, and nothing else: the number's box changed, or the mark moved on."""
+        was = {one.text: one.ticked for one in self.shown.options}
+        turned = [str(one.number) for one in now.options if one.ticked != was[one.text]]
+        moved = _marked(now) != _marked(self.shown)
+        return (turned == [] and moved) if self.keys == _DOWN else (turned == [_text(self.keys)] and not moved)
 
 
-def choosing(label: str, verdict: Verdict, seen: Snapshot, exactly: bool) -> Strokes | str:
-    """How the option of that label is chosen at this look; or why it cannot be.  `exactly`: in these letter cases."""
+def _asked(reading: Reading) -> tuple[object, ...]:
+    """What a dialog asks, whatever is ticked or marked in it."""
+    asked = {name: text for name, text in reading.fields.items() if not reading.specs[name].aside}
+    return asked, tuple((one.text, one.number, one.about) for one in reading.options)
+
+
+def _marked(reading: Reading) -> list[str]:
+    return [one.text for one in (*reading.options, *filter(None, [reading.submit])) if one.selected]
+
+
+def _next_tick(shown: Reading, wanted: frozenset[str]) -> Keys | None:
+    """The next key towards exactly these ticks and their sending."""
+    wrong = [one for one in shown.options if one.ticked is not None and one.ticked is not (one.text in wanted)]
+    if wrong:
+        number = wrong[0].number
+        return Keys.typed(str(number)) if number is not None and number < 10 else None
+    return ENTER if shown.submit is not None and shown.submit.selected else _DOWN
+
+
+Strokes = Typing | Choosing | Ticking
+
+
+def _ticking(labels: tuple[str, ...], verdict: Verdict) -> Strokes | str:
+    """How exactly these options are ticked and sent; or why they cannot be."""
+    shown, match, lines = verdict.detection.dialog, verdict.match, verdict.detection.screen.lines
+    if shown is None or match is None or shown.submit is None:
+        return "more than one of its options may be chosen, and how they are sent is not known: go to its own terminal"
+    ticked = {one.text for one in shown.options if one.ticked is not None}
+    if missing := sorted(set(labels) - ticked):
+        return f"{missing[0]!r} cannot be ticked: only {', '.join(map(repr, sorted(ticked)))}"
+    keys, wanted = _next_tick(shown, frozenset(labels)), frozenset(labels)
+    if keys is None:
+        return "an option of it has no key of its own"
+    edge = tuple(lines[shown.first - 1 : shown.first])
+    return Ticking(keys, wanted, match.signature.dialogs, edge, shown, 3 * len(shown.options))
+
+
+def choosing(label: str | tuple[str, ...], verdict: Verdict, seen: Snapshot, exactly: bool) -> Strokes | str:
+    """How the option of that label is chosen at this look; or why it cannot be.  `exactly`: in these letter cases.
+
+    Several labels: these are ticked and no others, and sent.
+    """
+    if isinstance(label, tuple):
+        return _ticking(label, verdict)
     menu = menu_of(verdict.detection)
     if menu is None:
         return "it shows no menu whose rows can be read"
@@ -153,7 +242,7 @@ def choosing(label: str, verdict: Verdict, seen: Snapshot, exactly: bool) -> Str
     alike = shown is not None and (len(shown.options), shown.selected) == (len(menu.options), menu.selected)
     if not alike and not key and wanted != menu.selected:
         return "the rows of its menu cannot be told apart"
-    keys = Keys.typed(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
+    keys = Keys.parse(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
     return Choosing(keys, wanted, shown or menu, seen.screen, menu.selected, 2 * len(menu.options))
 
 

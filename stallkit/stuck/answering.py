@@ -53,7 +53,6 @@ from stallkit.transports.base import Transport
 __all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
 
 EDITOR = "it is an editor, which takes keys and no text: go to its own terminal,"
-SEVERAL = "more than one of its options may be chosen: go to its own terminal,"
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 
 
@@ -232,15 +231,15 @@ def _at_session(attempt: _Attempt) -> Answered:
         return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
         return _changed(attempt, now)
-    if now.several and isinstance(attempt.given, Choice):
-        return attempt.told(Result.REFUSED, f"{SEVERAL} {item.session}; nothing was pressed")
     return _press(attempt, seen)
 
 
 def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
     given = attempt.given
     if isinstance(given, Choice):
-        outcome = press(attempt.transport, Pick(given.name), seen, attempt.engine, sleep=attempt.sleep)
+        outcome = press(
+            attempt.transport, Pick(_picked(attempt.item, given)), seen, attempt.engine, sleep=attempt.sleep
+        )
     else:
         outcome = answer(attempt.transport, given, seen, attempt.engine, sleep=attempt.sleep)
     if isinstance(given, str) and outcome.pressed and len(_literal(outcome.keys)) < len(given):
@@ -251,6 +250,13 @@ def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
     if outcome.end is End.GONE:
         return attempt.over(outcome.why, gone=True)
     return attempt.told(Result.UNSEEN if outcome.pressed else Result.REFUSED, outcome.why)
+
+
+def _picked(item: Item, given: Choice) -> str | tuple[str, ...]:
+    """The label of an option; of a question that takes several, all that are to be ticked."""
+    if not item.several:
+        return given.name
+    return tuple(one.name for one in item.options if one.id in given.id.split(","))
 
 
 def _literal(keys: Keys | None) -> str:

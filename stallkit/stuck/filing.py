@@ -36,6 +36,7 @@ class Filing:
         """`options` say which tmux server the sessions are on.  Raises StoreError."""
         self._queue, self._server, self._screens = queue, socket_of(options or Options()), records_screens()
         self._open: dict[str, dict[int, Item]] = {}
+        queue.bury()
         for item in queue.items(over=True):
             mine = item.source is not Source.AGENT and item.server in (None, self._server)
             if mine and (item.open or item.off_the_list):

@@ -236,10 +236,16 @@ class Item:
         return self.state is ItemState.DECLINED and self.option(self.text or "") is None
 
     def option(self, given: str) -> Choice | None:
-        """The one option of that id, or else of that name in any letter case."""
+        """The one option of that id, or else of that name in any letter case; ``1,3``: several, where they may be."""
         found = [one for one in self.options if one.id == given]
         found = found or [one for one in self.options if one.name.casefold() == given.casefold()]
-        return found[0] if len(found) == 1 else None
+        if found or not self.several or "," not in given:
+            return found[0] if len(found) == 1 else None
+        parts = given.split(",")
+        named = [one for part in parts if (one := self.option(part.strip())) is not None]
+        if len(named) < len(parts):
+            return None
+        return Choice(",".join(one.id for one in named), ", ".join(one.name for one in named))
 
     def choice(self, kind: ChoiceKind) -> Choice | None:
         """The option of that kind; None where there is not exactly one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import sqlite3
 import time
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 from attrs import asdict, evolve
 
 from stallkit.core.redact import redact
+from stallkit.core.topic import ClearedBy
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, StoreError
 from stallkit.jsonio import structure
@@ -45,6 +47,7 @@ from stallkit.stuck.item import (
     typed,
     typing,
 )
+from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["NoItem", "Queue", "claim_of"]
 
@@ -106,6 +109,22 @@ def claim_of(who: Who) -> Claim:
 
 def _lives(claim: Claim | None) -> bool:
     return claim is not None and claim.boot == boot_id() and Process(claim.pid, claim.started).alive()
+
+
+def _server_is_gone(item: Item) -> bool:
+    """Whether its tmux server ended: no such process, and nobody at its socket, whose folder is here."""
+    if item.server is None or not Path(item.server).parent.is_dir():
+        return False
+    with suppress(ValueError):  # of no pane of tmux
+        if Identity.of(item.identity).server.process() is None:
+            with socket.socket(socket.AF_UNIX) as client:
+                try:
+                    client.connect(item.server)
+                except (FileNotFoundError, ConnectionRefusedError):
+                    return True
+                except OSError:
+                    pass
+    return False
 
 
 class Queue(Database):
@@ -282,6 +301,13 @@ class Queue(Database):
             for item in late:
                 _write(base, item, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
         return len(late)
+
+    def bury(self) -> int:
+        """End what was asked in sessions of tmux servers that are surely gone; returns how many."""
+        dead = [item for item in self.items() if _server_is_gone(item)]
+        for item in dead:
+            self.gone(item.id, ClearedBy.GONE)
+        return len(dead)
 
     def item(self, id: int) -> Item:
         """The item of that number.  Raises NoItem."""

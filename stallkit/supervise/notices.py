@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
+from stallkit.core.agents import WRAPPERS
 from stallkit.core.ended_turn import How, ended_turn
 from stallkit.core.features import talks
 from stallkit.core.signal import Guard, decisive
@@ -33,7 +34,7 @@ def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
     if says is not None and says.guard is Guard.PROCESS and says.app:
         return says.app
     match = verdict.match
-    own = match is not None and snapshot.foreground in match.pack.foreground
+    own = match is not None and match.pack.own - WRAPPERS and snapshot.foreground in match.pack.foreground
     return match.pack.name if match and own and verdict.agents is None else None
 
 

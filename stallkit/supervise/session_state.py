@@ -127,6 +127,8 @@ class SessionState:
     heartbeat: Heartbeat | None = None
     seen: Observed | None = None  # at the last look
     seen_from: float = 0.0  # on, without a change
+    seen_screen: str = ""  # at the last look: its fingerprint ...
+    screen_from: float = 0.0  # ... and since when it is the same, with what was seen
     said: Observed | None = None  # by the latest `detection`
     at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
     at_screen: str | None = None  # its fingerprint

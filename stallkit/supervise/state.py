@@ -92,6 +92,7 @@ def on_signal(before: SessionState, reset_total: bool = False) -> SessionState:
 _PROMPTS = (What.WAITS, What.ASKS, What.FAILED)  # they are the same whatever moves beside them
 NO_COMMAND = "no [restart] command is configured, so nothing is started again"
 DOUBT_S = 2.0  # of rest, or of a doubtful look, before it is news
+IDLE_S = 6.0  # the same for an agent at rest whose screen moves: between two looks it may have been typed at
 DOUBLINGS = 10  # at most, of the pause before a restart
 
 
@@ -177,12 +178,16 @@ def _news(state: SessionState, moment: Moment) -> tuple[SessionState, tuple[Step
     verdict, snapshot = moment.verdict, moment.snapshot
     now, screen = observed(verdict, moment.topic), snapshot.screen.fingerprint
     seen_from = state.seen_from if now == state.seen else moment.now
-    clear = verdict.certainty is Certainty.SURE and verdict.state is not State.IDLE
-    lasts = clear or moment.now - seen_from >= DOUBT_S
+    stands = now == state.seen and screen == state.seen_screen
+    screen_from = state.screen_from if stands else moment.now
+    idle = verdict.state is State.IDLE
+    clear = verdict.certainty is Certainty.SURE and not idle
+    lasts = clear or moment.now - (screen_from if idle else seen_from) >= DOUBT_S or moment.now - seen_from >= IDLE_S
     at, news = state.at or state.seen, now != state.said and lasts
-    if _is(now, state.seen) and _is(now, state.at) and screen == state.at_screen:
+    if _is(now, state.seen) and _is(now, state.at) and screen == state.at_screen == state.seen_screen:
         return _said(state, moment) if news else (state, ())
     known: dict[str, Any] = {"seen": now, "seen_from": seen_from, "at": at}
+    known |= {"seen_screen": screen, "screen_from": screen_from}
     same = at is not None and at.same(now)
     if same or not _says_nothing(state, verdict, screen):
         known |= {"at": now, "at_screen": screen}

@@ -10,14 +10,15 @@ from typing import Any, Mapping
 
 from attrs import define, evolve, field, frozen
 
-from stallkit.core.agents import asked
+from stallkit.core.agents import asked, left_to, starts_others
 from stallkit.core.engine import Detection, Engine
+from stallkit.core.facts import Member
 from stallkit.core.hung import Hung, Watchdog
 from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.core.verdict import Ended, Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.judging.judge import judge
 from stallkit.press.gate import End
@@ -90,6 +91,7 @@ class Watched:
     _signal: str | None = None
     _judged: Verdict | None = None  # without what the watchdog says
     _agent_seen: Snapshot | None = None  # the latest look at which an agent was there
+    _chats: Member | None = None  # the agent that no pack names, as it was last seen to read
     _watchdog: Watchdog | None = None
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
@@ -152,13 +154,27 @@ class Watched:
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         detection = asked(engine, snapshot, self.verdict.detection if self.verdict and before else None)
         seen = self._agent_seen if self._agent_seen and self._agent_seen.identity == snapshot.identity else None
-        self.verdict = self._judged = judge(detection, snapshot, (before,) if before else (), seen)
+        judged = judge(detection, snapshot, (before,) if before else (), seen)
+        self.verdict = self._judged = self._outlived(judged, snapshot)
         self.snapshot = snapshot
         if self.verdict.shows_agent:
             self._agent_seen = snapshot
         if snapshot.identity and snapshot.identity != self._home_of:
             self.home, self._home_of = self._working_directory(), snapshot.identity
         return self.verdict
+
+    def _outlived(self, verdict: Verdict, snapshot: Snapshot) -> Verdict:
+        """The verdict, corrected where an agent that no pack names ended, and what started it lives on."""
+        over = verdict.state in (State.ENDED, State.GONE)
+        if self._chats is not None and not over and (why := left_to(self._chats, snapshot)) is not None:
+            return evolve(verdict.but(why, State.ENDED, Certainty.SURE, None), ended=Ended.WRAPPED)
+        kernel = snapshot.kernel
+        reader = next(iter(kernel.readers or ()), None) if kernel else None
+        if self.state.unnamed is None:
+            self._chats = None
+        elif reader is not None and not starts_others(reader):
+            self._chats = reader
+        return verdict
 
     @property
     def certainty(self) -> Certainty | None:

@@ -95,12 +95,16 @@ class PexpectTransport(Closing):
         Without its `delaybeforesend`, during which the screen could change.  Raises KeysRefused, nothing sent, where
         the screen changed or the program reads nothing; TransportError where it took only some of the bytes.
         """
+        self.send_below(keys, seen, 0)
+
+    def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
+        """The same, but what stands above a row of the screen may have changed since.  Raises as `send` does."""
         self._check_open()
         if not self._alive():
             raise SessionGone(self.target, "its program ended", _status(self._spawn))
         with Stillness(seen, self._spawn.child_fd) as still:
             settled = self.pump()
-            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen, first)
             data = keys.to_bytes(self._emulator.application_cursor)
             encoding = self._spawn.encoding
             with self._mapped(), _hurried(self._spawn):

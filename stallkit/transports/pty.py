@@ -139,6 +139,10 @@ class PtyTransport(Closing):
         Raises KeysRefused, nothing sent, where it changed, prints faster than it can be read or reads nothing for 2 s;
         TransportError where it stopped reading half-way.
         """
+        self.send_below(keys, seen, 0)
+
+    def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
+        """The same, but what stands above a row of the screen may have changed since.  Raises as `send` does."""
         self._check_open()
         if self._process.poll() is not None:
             raise SessionGone(self.target, "its program ended", self._process.returncode)
@@ -146,7 +150,7 @@ class PtyTransport(Closing):
             settled = self.pump()
             if self._hung_up:
                 raise SessionGone(self.target, "its terminal is closed")
-            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen, first)
             refuse_if_moving(self.target, self._master, still, settled)
             self._write(keys.to_bytes(self._emulator.application_cursor))
 
@@ -256,11 +260,11 @@ class PtyTransport(Closing):
             raise SessionGone(self.target, "it was closed", self._process.returncode)
 
 
-def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot) -> None:
-    """Raise KeysRefused where the session is not the one that was seen, or shows something else."""
+def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot, first: int = 0) -> None:
+    """Raise KeysRefused where the session is not the one that was seen, or shows something else from a row on."""
     if seen.identity != identity:
         raise KeysRefused(target, "another session was looked at")
-    if (now.fingerprint, now.size) != (seen.screen.fingerprint, seen.screen.size):
+    if now.size != seen.screen.size or now.below(first).fingerprint != seen.screen.below(first).fingerprint:
         raise KeysRefused(target, "it changed since it was looked at")
 
 

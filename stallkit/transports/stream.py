@@ -174,13 +174,17 @@ class StreamTransport(Closing):
         What is on its way is not known here.  Raises KeysRefused, nothing written, where the screen changed or there is
         no `write`; SessionGone where the program ended; TransportError where `write` raises.
         """
+        self.send_below(keys, seen, 0)
+
+    def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
+        """The same, but what stands above a row of the screen may have changed since.  Raises as `send` does."""
         with self._lock:
             self._check_open()
             if self._ended:
                 raise SessionGone(self.target, "its program ended", self._exit_status)
             if self._write is None:
                 raise KeysRefused(self.target, "it was made without write=, so nothing can be typed into it")
-            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen)
+            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen, first)
             if seen.kernel is not None and self._told(self._clock()) is None:
                 raise KeysRefused(self.target, "the facts on its processes are out of date")
             data = keys.to_bytes(self._emulator.application_cursor)

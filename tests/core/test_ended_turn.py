@@ -135,6 +135,21 @@ def test_a_gauge_below_a_message_and_a_banner_above_it_are_no_part_of_it() -> No
             assert turn.message == "I renamed it. Shall I continue with step 2?", (gauge, turn)
 
 
+def test_the_box_of_a_tool_that_was_cancelled_asks_nothing() -> None:
+    """As Qwen Code draws it, below its message."""
+    box = [
+        "╭────────────────────────────────────────────────────────────╮",
+        "│ -  Shell read -p 'Install to /usr/local? [y/N] ' answer    │",
+        "│                                                            │",
+        "│    Install to /usr/local? [y/N]                            │",
+        "╰────────────────────────────────────────────────────────────╯",
+    ]
+    for message, how in (("Request cancelled.", "done"), ("Shall I continue with step 2?", "asks")):
+        rows = ["> go on", "", f"● {message}", "", *box, "", "─" * 60, "* ", "─" * 60]
+        turn = ended_turn(Screen.from_text("\n".join(rows), cursor=(2, len(rows) - 2), size=(80, 24)))
+        assert (str(turn.how), turn.message) == (how, message)
+
+
 def test_messages_begin_below_where_their_agent_was_started() -> None:
     for case in cases("captured-agent_clis.jsonl", "captured-claude_code.jsonl"):
         assert re.search(r"Claude Code v\d|Aider v\d|\bpi v\d", judged(case).message) is None, case["id"]

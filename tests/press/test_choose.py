@@ -29,6 +29,7 @@ pytestmark = pytest.mark.e2e
 TESTS = Path(__file__).parent.parent
 LIBRARIES = TESTS.parent / ".cache" / "npm"
 PROGRAMS = TESTS.parent / ".cache" / "programs"
+BOXES = str(Path(__file__).with_name("boxes_program.py"))
 MENU = str(Path(__file__).with_name("menu_program.py"))
 ENGINE: Engine = installed_engine()
 made: list[PtyTransport] = []
@@ -148,6 +149,43 @@ def test_a_machine_chooses_at_a_menu_of_a_program_that_is_proven_and_nowhere_els
         outcome = press(transport, Choose(engine.packs[0].signatures[0], label), seen, engine)
         assert why in outcome.why and bool(outcome) is (not why), (engine.packs[0], how, outcome)
         assert ("took Blue" in shown(transport)) is (not why) and "second" not in shown(transport)
+
+
+CHECKS = Signature(
+    id="checks", title="checks", state="waiting", kind="question", severity="high", all_of=["Which checks"],
+    dialog=Dialog(
+        [
+            "{question}",
+            Element(choices=True),
+            Element(option="Submit", role="submit"),
+            Element(row=["Enter to select", "Enter to select, ctrl+g to edit in {editor}"]),
+        ],
+        ["rule"],
+        {"question": "line", "editor": {"is": "word", "aside": True}},
+    ),
+)  # fmt: skip
+
+
+def test_several_options_are_ticked_and_sent_and_nothing_else_is() -> None:
+    engine = Engine([Pack("checks", foreground=[Path(sys.executable).resolve().name], signatures=[CHECKS])])
+    failed = []
+    for how, labels, took, why in [
+        ("plain", ("Lint", "Tests"), "took Lint, Tests", "the prompt went away"),
+        ("plain", ("Types",), "took Types", "the prompt went away"),
+        ("one is ticked", ("Lint",), "took Lint", "the prompt went away"),  # that one no more
+        ("plain", ("Deploy",), "", "'Deploy' cannot be ticked: only 'Lint', 'Tests', 'Types'"),
+        ("deaf", ("Lint",), "", "no box of it was ticked"),
+        ("another", ("Lint",), "", "the prompt stands there otherwise than was to be expected"),
+        ("renamed", ("Lint",), "", "another prompt is there now"),
+        ("stays", ("Lint",), "", "no box of it was ticked"),
+    ]:
+        transport, _, _ = start(str(Path(sys.executable).resolve()), BOXES, how, shows="Enter to select")
+        _, seen = observe(transport, engine, watch_s=3)
+        outcome = press(transport, Pick(labels), seen, engine)
+        text = shown(transport)
+        if why not in outcome.why or took not in text or ("took" in text) is not bool(took) or "second" in text:
+            failed.append((how, labels, outcome, text))
+    assert not failed
 
 
 def test_an_option_that_is_not_there_gets_no_key() -> None:

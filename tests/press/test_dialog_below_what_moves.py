@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 from drawn_dialog import SCREENS
-from terminals import Server
+from terminals import Server, wait_for
 
 from stallkit.core.engine import Engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
 from stallkit.press.gate import Pick, press
 from stallkit.press.outcome import End
+from stallkit.transports.base import Transport
+from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -58,15 +60,28 @@ def heard(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def dialog(server: Server, tmp_path: Path, heard: Path) -> TmuxTransport:
+def words(tmp_path: Path, heard: Path) -> list[str]:
     program, screen = tmp_path / "claude", tmp_path / "screen"
     program.symlink_to(Path(sys.executable).resolve())
     screen.write_text(read_screen(SCREENS / "hit-bash-narrow.txt").screen.text, encoding="utf-8")
-    words = (str(program), "-c", PROGRAM, str(heard), str(screen))
+    return [str(program), "-c", PROGRAM, str(heard), str(screen)]
+
+
+@pytest.fixture
+def dialog(server: Server, words: list[str]) -> TmuxTransport:
     return server.start("a", *words, shows="Tab to amend", size=(40, 24))
 
 
-def test_it_is_answered_whatever_blinks_above_it(dialog: TmuxTransport, heard: Path, engine: Engine) -> None:
+@pytest.mark.parametrize("outside", [False, True], ids=["in tmux", "on a terminal of its own"])
+def test_it_is_answered_whatever_blinks_above_it(
+    request: pytest.FixtureRequest, words: list[str], heard: Path, engine: Engine, outside: bool
+) -> None:
+    if outside:
+        dialog: Transport = PtyTransport.spawn(words, size=(40, 24))
+        request.addfinalizer(dialog.close)
+        wait_for(lambda: "Tab to amend" in dialog.capture().screen.text, "its dialog")
+    else:
+        dialog = request.getfixturevalue("dialog")
     verdict, seen = observe(dialog, engine)
     assert verdict.detection.dialog is not None, verdict.reasons
     outcome = press(dialog, Pick("Yes"), seen, engine)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from supervised import EAGER, has, named, run, shell
-from terminals import Server
+from terminals import Server, wait_for
 
 from stallkit.core.topic import Topic
 from stallkit.core.verdict import Snapshot, Verdict
@@ -51,6 +51,17 @@ def test_it_is_on_the_disk_before_anybody_is_told_and_told_again_is_the_same(ser
         events = run(supervisor(server, queue, hooks=[told]), lambda seen: len(named(seen, "escalation")) == 3)
         assert len(seen_there) == 3 and set(seen_there) == {one.id for one in queue.items(over=True)}
         assert f"stallkit stuck show {seen_there[0]}" in Notice.of(named(events, "escalation")[0]).body
+
+
+def test_what_was_asked_on_a_server_that_is_gone_is_closed_whoever_looks(server: Server, tmp_path: Path) -> None:
+    shell(server, "one", ASKS, "Delete")
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        run(supervisor(server, queue), has("escalation"))
+        [item] = queue.items()
+        assert (queue.bury(), queue.item(item.id).open) == (0, True)
+        server.tmux("kill-server")
+        wait_for(lambda: queue.bury() == 1, "the end of the server")
+        assert queue.item(item.id).how == ": gone with its session"
 
 
 def test_the_next_supervisor_goes_on_with_it_and_takes_back_what_is_gone(server: Server, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from stallkit.core.topic import ClearedBy
 from stallkit.stuck.item import (
     OPEN,
+    Choice,
     Claim,
     Draft,
     Item,
@@ -53,6 +54,15 @@ def test_what_is_over_never_changes(first: ItemState, second: ItemState, who: Wh
     with pytest.raises(NotOpen):
         appended(over, "more")
     assert prompt_gone(over, 6.0, claim_lives=False, by="") == over == let_go(over, DEAD)
+
+
+def test_several_options_are_named_at_once_only_where_they_may_be() -> None:
+    options = tuple(Choice(str(number), name) for number, name in enumerate(("Lint", "Types, strict", "Tests"), 1))
+    several = item(options=options, several=True)
+    both = several.option("1, tests")
+    assert both is not None and (both.id, both.name) == ("1,3", "Lint, Tests")
+    assert several.option("Types, strict") == options[1]
+    assert several.option("1,4") is None is item(options=options).option("1,3")
 
 
 def test_a_secret_is_never_answered_here() -> None:

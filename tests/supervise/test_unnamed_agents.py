@@ -10,8 +10,14 @@ import unnamed_agent
 from supervised import named, run
 from terminals import Server
 
+from stallkit.core.engine import Engine
+from stallkit.core.screen import Screen
+from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.judging.judge import judged
+from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL
+from stallkit.supervise.notices import agent_of
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
@@ -23,6 +29,39 @@ SAYS = ("ask me", "what else", "fail now", "/quit")  # what its person types, ea
 def say(server: Server, text: str) -> None:
     server.tmux("send-keys", "-t", "=one:", "-l", text)
     server.tmux("send-keys", "-t", "=one:", "Enter")
+
+
+def test_its_end_is_told_below_what_starts_it_again(server: Server, tmp_path: Path) -> None:
+    program = tmp_path / "skiff"
+    program.write_text(f"#!{sys.executable}\n{Path(unnamed_agent.__file__).read_text()}")
+    program.chmod(0o755)
+    pane = server.start("one", "bash", "--norc", "--noprofile", shows="bash-")
+    say(server, f"while :; do {program}; sleep 600; done")
+    server.wait(pane, "User:")
+    pane.close()
+    say(server, "ask me")
+    quits = False
+
+    def until(seen: list[Event]) -> bool:
+        nonlocal quits
+        told = named(seen, "escalation")
+        if told and not quits:
+            say(server, "/quit")
+            quits = True
+        return len(told) == 2
+
+    config = WatchConfig(CAREFUL, Schedule(eager_s=0.2))
+    told = named(run(Supervisor(["tmux:one"], config, options=server.options), until), "escalation")
+    assert [one.facts["what"] for one in told] == ["asks", "ended"]
+
+
+def test_a_menu_of_a_library_names_no_agent() -> None:
+    """Any program that node runs may draw it."""
+    text = 'Do you want to execute tool "bash"?\n\n❯ Yes, execute this tool\n  No, cancel\n\nPress Escape to cancel'
+    seen = Snapshot(screen=Screen.from_text(text, cursor_visible=False), process=ProcessFacts("node", 7), taken_at=0.0)
+    verdict = judged(Engine([one for one in installed_engine().packs if one.name == "node_prompts"]), seen)
+    assert verdict.match is not None, verdict.reasons
+    assert agent_of(verdict, seen) is None
 
 
 @pytest.mark.parametrize("boxed", [False, True])

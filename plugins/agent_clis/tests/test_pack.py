@@ -6,7 +6,10 @@ import pytest
 import stallkit_agent_clis
 
 from stallkit import Engine, Match, Screen, load_pack
+from stallkit.core.menu import menu_of
 from stallkit.core.request import how_many
+from stallkit.judging.judge import judge
+from stallkit.press.strokes import choosing
 from stallkit.transports.targets import open_target
 
 PACK = load_pack("stallkit_agent_clis")
@@ -87,6 +90,14 @@ def test_a_question_is_read_with_its_options(name: str) -> None:
     assert (len(reading.options), marked) == (options, [] if selected is None else [selected])
     assert how_many(reading.fields.get("questions", "")) == questions
     assert any(one.ticked is not None for one in reading.options) is several
+
+
+def test_copilots_no_takes_words_and_escape_says_no() -> None:
+    seen = open_target(f"file:{SCREENS}/copilot_permission/hit-copilot-1-0-permission-run-80x24.txt").capture()
+    menu = menu_of(Engine([PACK]).detect(seen.screen))
+    assert menu is not None and [one.key for one in menu.options] == ["1", "2", "Escape"]
+    strokes = choosing(menu.options[2].text, judge(Engine([PACK]).detect(seen.screen), seen), seen, exactly=False)
+    assert not isinstance(strokes, str) and str(strokes.keys) == "Escape"
 
 
 LOOSE = {

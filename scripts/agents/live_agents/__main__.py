@@ -1,9 +1,9 @@
 """Live agents under a supervisor: is a person told of each that waits, asks, failed, ended or hangs, and how soon?
 
-Agents of seven kinds are started in one private tmux server, against scripted models on loopback, and driven into what
-a person has to know; one `stallkit supervise` watches them all.  What is true is known from the models and the panes,
-what was told from its events.  Rounds are kept in .cache/live (`--last` tells them again), screens of what was not told
-in its `screens`.  With --write it writes its section of docs/reliability.md.
+Agents of ten kinds, two of which no pack names, are started in one private tmux server, against scripted models on
+loopback, and driven into what a person has to know; one `stallkit supervise` watches them all.  What is true is known
+from the models and the panes, what was told from its events.  Rounds are kept in .cache/live (`--last` tells them
+again), screens of what was not told in its `screens`.  With --write it writes its section of docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import others  # noqa: E402  # needs the lines above
 from rich.console import Console  # noqa: E402
 from soak.report import dated, with_section  # noqa: E402
 
-from live_agents.cast import CAST, SHORT, Actor  # noqa: E402
+from live_agents.cast import CAST, SHORT, UNNAMED, Actor  # noqa: E402
 from live_agents.player import Player  # noqa: E402
 from live_agents.report import as_object, section, show  # noqa: E402
 from live_agents.scenes import SCENES  # noqa: E402
@@ -38,6 +38,7 @@ from live_agents.truth import Round, read, written  # noqa: E402
 
 CACHE = ROOT / ".cache"
 POLICIES = ("careful", "daemon", "rules")
+HUNG_S = 120.0  # longer than Gemini and Qwen try again without a word
 REPORT = ROOT / "docs" / "reliability.md"
 
 
@@ -52,7 +53,7 @@ def main() -> int:
     parser.add_argument("--policy", nargs="+", default=list(POLICIES), choices=POLICIES)
     parser.add_argument("--runs", type=int, default=3, help="rounds under each policy (3)")
     parser.add_argument(
-        "--hung-after", type=float, default=30.0, metavar="S", help="when a session counts as hung (30)"
+        "--hung-after", type=float, default=HUNG_S, metavar="S", help=f"when a session counts as hung ({HUNG_S:g})"
     )
     parser.add_argument("--short", action="store_true", help="three agents of one kind, one round under rules")
     parser.add_argument("--last", action="store_true", help="drive nothing, tell the rounds that are kept")
@@ -61,7 +62,8 @@ def main() -> int:
     parser.add_argument("--programs", type=Path, default=CACHE / "agents", metavar="DIR", help="their folder")
     parser.add_argument("--kept", type=Path, default=CACHE / "live", metavar="DIR", help="where rounds are kept")
     given = parser.parse_args()
-    cast = _chosen(SHORT if given.short else CAST, given.agents, given.only)
+    there = tuple(one for one in (SHORT if given.short else CAST) if _is_there(one, given.programs))
+    cast = _chosen(there, given.agents, given.only)
     if not cast:
         parser.error("no agent of that name plays such a scene")
     kept = given.kept / "rounds"
@@ -84,6 +86,14 @@ def main() -> int:
         found = dated(section(rounds, round((time.monotonic() - began) / 60, 1)))
         REPORT.write_text(with_section(REPORT.read_text(), found))
     return 0 if all(figure.holds for figure in figures(rounds)) else 1
+
+
+def _is_there(actor: Actor, programs: Path) -> bool:
+    """Whether its program is installed; one that no pack names need not be."""
+    if actor.agent not in UNNAMED or (programs / actor.agent).exists():
+        return True
+    print(f"{actor.name} is left out: scripts/unknown install {actor.agent} --programs {programs}", file=sys.stderr)
+    return False
 
 
 def _chosen(cast: tuple[Actor, ...], names: list[str] | None, scenes: list[str] | None) -> list[Actor]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
-from sending_stage import CODEX
+from sending_stage import AGENTS, CODEX, Agent
 from turns import AT_WORK, FEWER_TRIES
 
 from live_agents.scenes import FIRST, SCENES, Scene
 
-__all__ = ["CAST", "SHORT", "Actor", "Start", "start"]
+__all__ = ["CAST", "SHORT", "UNNAMED", "Actor", "Start", "start"]
 
 PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
 FAILURES = ("401", "context full", "no network", "no network, tried again")
 PATIENT = ("401, tried again",)
+BACK = ("no network, then back", "overload, then back")
 TOOLS = ("a tool's y/N", "a tool's password")
 LIMITS = ("limit with a time", "limit without a time")
+UNNAMED = ("nanocoder", "gptme")  # no pack names them
+WITHOUT_TOOLS = ("aider", "gptme")  # what they do stands in the model's text
 
 
 @frozen
@@ -52,6 +57,7 @@ class Start:
     model: str
     files: Mapping[str, str] = field(factory=dict)
     env: Mapping[str, str] = field(factory=dict)
+    tools: bool = True  # its model is offered some
 
 
 IN_A_LOOP = "while :; do AGENT; sleep 60; done"
@@ -69,25 +75,33 @@ CAST = (
     Actor("claude-script", "claude", ("permission", "question", "asks which", "401"), launch=IN_SCRIPT),
     Actor("claude-tmux", "claude", ("permission", "question", "asks", "done", "401"), launch=IN_TMUX),
     Actor("claude-plan", "claude", ("plan", "asks", "hung"), arguments="--permission-mode plan"),
-    Actor("codex", "codex", (*PERMISSIONS, *ENDS, *FAILURES, *LIMITS, "hung")),
-    Actor("codex-60", "codex", ("permission", "asks", "done", "overload", "crash"), "60x24", patient=True),
-    Actor("gemini", "gemini", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
-    Actor("gemini-npm", "gemini", ("harmless permission", "asks", "done", "overload", "crash"), "60x24", BY_NPM),
-    Actor("qwen", "qwen", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
-    Actor("qwen-plan", "qwen", ("plan", "asks", "overload", "crash"), arguments="--approval-mode plan"),
-    Actor("opencode", "opencode", (*PERMISSIONS, "question", *ENDS, *FAILURES, "overload", "hung")),
+    Actor("codex", "codex", (*PERMISSIONS, *ENDS, *FAILURES, *LIMITS)),
+    Actor("codex-60", "codex", ("permission", "asks", "done", "overload", BACK[0], "crash"), "60x24", patient=True),
+    Actor("gemini", "gemini", (*PERMISSIONS, "question", *ENDS, *FAILURES)),
+    Actor("gemini-npm", "gemini", ("harmless permission", "asks", "done", "overload", *BACK, "crash"), "60x24", BY_NPM),
+    Actor("qwen", "qwen", (*PERMISSIONS, "question", *ENDS, *FAILURES)),
+    Actor(
+        "qwen-plan", "qwen", ("plan", "asks", "overload", BACK[1], "hung", "crash"), arguments="--approval-mode plan"
+    ),
+    Actor("opencode", "opencode", (*PERMISSIONS, "question", *ENDS, *FAILURES, "overload")),
     Actor("opencode-script", "opencode", ("harmless permission", "asks", "crash"), "100x30", IN_SCRIPT),
-    Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES, "hung")),
+    Actor("copilot", "copilot", (*PERMISSIONS, "question", *ENDS, *FAILURES)),
     Actor("copilot-loop", "copilot", ("harmless permission", "asks which", "done", "crash"), "60x30", IN_A_LOOP),
-    Actor("gemini-yolo", "gemini", (*TOOLS, "done", "crash at work"), arguments="--approval-mode yolo"),
+    Actor("gemini-yolo", "gemini", (*TOOLS, "done", "hung", "crash at work"), arguments="--approval-mode yolo"),
     Actor(
         "qwen-yolo", "qwen", (*TOOLS, "done", "limit, tried again", "crash at work"), arguments="--approval-mode yolo"
     ),
-    Actor("opencode-limits", "opencode", ("limit, tried again", "crash at work")),
-    Actor("codex-killed", "codex", ("crash at work",)),
-    Actor("copilot-killed", "copilot", ("crash at work",)),
+    Actor("opencode-limits", "opencode", ("limit, tried again", "hung", "crash at work")),
+    Actor("codex-killed", "codex", ("hung", "crash at work")),
+    Actor("copilot-killed", "copilot", ("hung", "crash at work")),
     Actor("claude-killed", "claude", ("crash at work",)),
     Actor("pi", "pi", ("asks", "done", "hung", "crash at work")),
+    Actor("aider", "aider", ("suggested command", "asks", "done", "401", "offer after a 401", "crash")),
+    Actor("aider-killed", "aider", ("done, politely", "hung", "crash at work"), "60x24"),
+    Actor("nanocoder", "nanocoder", ("permission", "asks", "done", "question", "401", "crash")),
+    Actor("nanocoder-loop", "nanocoder", ("asks", "crash"), launch=IN_A_LOOP),
+    Actor("gptme-npm", "gptme", ("done", "crash"), launch=BY_NPM),
+    Actor("gptme", "gptme", ("suggested command", "asks", "done", "401", "crash")),
     Actor("claude-new", "claude", first="claude"),
     Actor("codex-new", "codex", first="codex"),
     Actor("codex-login", "codex", first="codex login"),
@@ -104,7 +118,7 @@ SHORT = (
 
 def start(actor: Actor) -> Start:
     """How it is started."""
-    known = AT_WORK[actor.agent]
+    known = _known(actor.agent)
     files, env = dict(known.files), dict(known.env)
     if actor.first:
         files, env = _anew(actor, files, env)
@@ -118,7 +132,17 @@ def start(actor: Actor) -> Start:
         files[place] = json.dumps({**json.loads(files[place]), **asks})
     if not actor.patient:
         env |= FEWER_TRIES.get(actor.agent, {})
-    return Start(" ".join([known.command, actor.arguments]).strip(), known.model, files, env)
+    command = " ".join([known.command, actor.arguments]).strip()
+    return Start(command, known.model, files, env, actor.agent not in WITHOUT_TOOLS)
+
+
+def _known(agent: str) -> Agent:
+    """An agent as the other scripts start it."""
+    if agent not in UNNAMED:
+        return AT_WORK.get(agent) or AGENTS[agent]
+    scene = tomllib.loads((Path(__file__).parents[1] / "unknown" / "scenes" / f"{agent}.toml").read_text())
+    files = {f"proj/{place}": text for place, text in scene.get("files", {}).items()}
+    return Agent(scene["steps"][0].removeprefix("> "), "openai", files, scene.get("env", {}))
 
 
 def _codex(config: str, patient: bool) -> str:

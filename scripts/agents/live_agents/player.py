@@ -31,10 +31,11 @@ from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["Player"]
 
-START_S = 240.0
+START_S = 150.0
 REACH_S = 60.0  # for a state to be reached
 TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take
 RETRYING_S = 75.0  # what tries again by itself is told later
+AWAY_S, BACK_S = 45.0, 150.0  # for its model to be away, and to be heard again: Gemini tries less and less often
 DONE_S = 11.0  # nothing may be told for so long
 LINGER_S = 1.5  # after it was told: more would be too much
 PATIENT_S = 10.0  # under a patient policy, which may do something then
@@ -44,7 +45,8 @@ REST_S, FAILED_REST_S, STOPPED_S = 1.2, 3.0, 8.0
 AT_WORK_S = 5.0  # in which it is seen at work
 LEFT_S = 8.0  # for an answered dialog to leave the pane, on a busy machine
 STATES = {None: "idle", "waits": "waiting", "ended": "ended", "limit": "quota", "hung": "working"}
-STATES |= {"asks": "idle", "failed": "idle", "retrying": "working"}
+STATES |= {"asks": "idle", "failed": "idle", "done": "idle", "retrying": "working"}
+HERE = rf"{COMPOSER}|^User|help with\?|^\w*>(\s|$)"  # its composer
 OWN = re.compile(r"go on with part \d+|^hello$")  # what the person types
 THANKS = {"text": "All right, that is all."}
 
@@ -56,7 +58,7 @@ class Player(others.Stage):
 
     def __init__(self, actor: Actor, programs: Path, screens: Screens, supervisor: Supervisor, kept: Path) -> None:
         told = start(actor)
-        self.actor, self.model, self.moments = actor, Model(told.model), list[Moment]()
+        self.actor, self.model, self.moments = actor, Model(told.model, told.tools), list[Moment]()
         self._screens, self._supervisor, self._kept, self._numbers = screens, supervisor, kept, count(1)
         files = {f"~/{place}": self._filled(text) for place, text in told.files.items()}
         files |= {f"{KEPT}/kept.txt": "kept\n", "build/out.txt": "built\n"}
@@ -64,6 +66,7 @@ class Player(others.Stage):
         env = {name: self._filled(text) for name, text in told.env.items()}
         scene = {"folder": actor.agent, "project": "proj", "files": files, "env": env}
         super().__init__(actor.name, scene, actor.size, programs, Path(os.devnull))
+        self._back = ""
         self._launch = actor.launch.replace("AGENT", told.command).replace("$HOME_NAME", self.home.name)
         self._programs = (programs / actor.agent, (programs / actor.agent).resolve())
 
@@ -102,11 +105,13 @@ class Player(others.Stage):
             offered = next((one for one in OFFERS if self._sees(one.shows.get(self.actor.agent, r"(?!)"))), None)
             if offered:
                 self._meet(offered, self._shown.since)
-            elif re.search(COMPOSER, self.screen(), re.MULTILINE):
+            elif self._sees(HERE):
                 break
         self.model.reply = {"text": "Hello! The project is a retry helper and its tests."}
-        self.keys("-l", "hello")
         while not self.model.requests and time.monotonic() < until:
+            if not self._sees("hello"):  # some draw their composer before they read
+                self.keys("-l", "hello")
+                time.sleep(0.6)
             self.keys("Enter")
             self._screens.wait(lambda: bool(self.model.requests), 5)
         return bool(self.model.requests) and self._rests(REST_S, REACH_S)
@@ -161,6 +166,11 @@ class Player(others.Stage):
         lost = not (self.home / "proj" / KEPT / "kept.txt").exists()
         self.moments.append(evolve(moment, lost=lost))
         self._say(f"{scene.name}: {'told' if self._told(moment) else 'not told'}")
+        back_s = BACK_S if scene.by == "model" else 0.0
+        if scene.then and (not back_s or self._screens.wait(lambda: self._sees(self._back), back_s)):
+            came = time.time()
+            self._rests(REST_S, 20)
+            self._meet(scene.then, came if back_s else self._shown.since)
         if scene.by:
             self._screens.wait(lambda: self._is("cleared", moment.ended), CLEARED_S if self._told(moment) else 1.0)
             if not self.actor.first:
@@ -168,6 +178,8 @@ class Player(others.Stage):
 
     def _prompt(self) -> None:
         """Ask it to go on, in words that were not used before."""
+        if self.actor.agent == "gptme":  # what is typed while it does not read is lost
+            self._screens.wait(lambda: self.screen().rstrip().endswith("User:"), REACH_S)
         self.keys("-l", f"go on with part {next(self._numbers)}")
         time.sleep(0.6)
         self.keys("Enter")
@@ -208,9 +220,10 @@ class Player(others.Stage):
             self._screens.wait(lambda: False, moment.appeared + DONE_S - time.time())
             return
         takes = {"hung": self._supervisor.hung_after_s + 35, "retrying": RETRYING_S}.get(moment.what, TOLD_S)
+        takes = AWAY_S if scene.by == "model" else takes
 
         def over() -> bool:
-            return self._told(moment) or self._gone(scene) or self._stopped(scene)
+            return (self._told(moment) and scene.by != "model") or self._gone(scene) or self._stopped(scene)
 
         if not self._screens.wait(over, moment.appeared + takes - time.time()):
             self._keep(moment)
@@ -254,7 +267,8 @@ class Player(others.Stage):
         """Answer as a person does: the dialog's key, the end of the work, a text; when, and when the agent took it."""
         if self.model.closed:
             self.model.open()
-        self.model.reply = THANKS
+        self._back = f"Back for the {len(self.moments)}th"  # said once
+        self.model.reply = {"text": f"{self._back}."} if scene.by == "model" else THANKS
         shows = scene.shows.get(self.actor.agent, "")
         if scene.by == "keys":
             answered = self._press(*scene.keys)

@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import turns  # the modules of scripts/agents
+import answers  # the modules of scripts/agents
+import turns
 from attrs import field, frozen
-from claude_stage import ASK
+from claude_stage import ASK, ASK_MANY
 
 __all__ = ["FIRST", "GAVE_UP", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
 
@@ -17,6 +18,7 @@ HARMLESS = "git status"
 CHECKED = "make check"  # for agents that run the other one unasked
 HARMFUL = f"git status; rm -rf {KEPT}"
 
+KEYS_AT = "https://platform.openai.com/account/api-keys"
 CLAUDE_ASKS = r"❯ (1\. )?Yes"
 ROWS = {  # a dialog's selected row
     "claude": CLAUDE_ASKS,
@@ -25,12 +27,17 @@ ROWS = {  # a dialog's selected row
     "qwen": r"[●›] 1\.",
     "opencode": "Permission",
     "copilot": r"❯ 1\.",
+    "nanocoder": "Yes, execute",
 }
 QUESTION = {agent: "Exponential" for agent in ROWS} | {"claude": r"❯ 1\. SQLite"}
 PLAN = {"claude": r"❯ 1\.|❯ Yes", "codex": "Implement", "qwen": r"[●›] 1\."}
 LIMIT = {"claude": "[Ll]imit", "codex": "usage limit|429 Too", "qwen": "[Rr]ate limit", "opencode": "[Rr]ate limit"}
+SUGGESTED = {
+    "aider": r"Run shell command\?.*\]:$",
+    "gptme": r"Execute shell\?[^\n]*\]$",
+}  # a command in the model's text
 TOOL = {"gemini": r"\(Tab to focus\)", "qwen": r"\(ctrl\+f to focus\)"}  # of a tool that has a terminal of its own
-_WHEN_BUSY = {"copilot": ("C-c",), "opencode": ("Escape", "Escape")}
+_WHEN_BUSY = {"opencode": ("Escape", "Escape")} | dict.fromkeys(("copilot", "aider", "gptme"), ("C-c",))
 
 
 def interrupt(agent: str) -> tuple[str, ...]:
@@ -42,8 +49,8 @@ def interrupt(agent: str) -> tuple[str, ...]:
 class Scene:
     """One state.  `shows` are patterns, by agent; where there is none the words of the answer do, or a rest.
 
-    `by` is how the person answers: "keys" that leave a dialog or end work, "text" to the agent at its composer, or
-    nothing where the agent is gone.
+    `by` is how the person answers: "keys" that leave a dialog or end work, "text" to the agent at its composer, "model"
+    where its model answers again, or nothing where the agent is gone.
     """
 
     name: str
@@ -57,12 +64,17 @@ class Scene:
     busy: bool = False  # true from the request on, not from what the screen shows
     keys: tuple[str, ...] = ("Escape",)  # that leave its dialog
     by_policy: Mapping[str, tuple[str, ...]] = field(factory=dict)  # keys and texts that a policy may give here
+    then: Scene | None = None  # what it comes to once that was answered
 
     def reply(self, agent: str) -> dict[str, Any]:
         return self.replies.get(agent) or self.replies["*"]
 
     def plays(self, agent: str) -> bool:
         return agent in self.replies or "*" in self.replies
+
+
+CAME_BACK = Scene("done, once its model was back", "done", {"*": {}}, "")
+GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 
 
 def _message(name: str) -> dict[str, Any]:
@@ -102,12 +114,13 @@ def _reads(name: str, words: str, options: str = "") -> Scene:
 
 def _first(name: str, shows: str, *keys: str, **more: Any) -> Scene:
     """A screen of a first start, which comes by itself."""
-    return Scene(name, "waits", {"*": {}}, "keys", {agent: shows for agent in ROWS}, keys=keys, **more)
+    return Scene(name, "waits", {"*": {}}, "keys", dict.fromkeys(("aider", *ROWS), shows), keys=keys, **more)
 
 
 OFFERS = (  # what may come before a composer
-    _first("trust at the start", "[Dd]o you trust|trust this folder", "Enter"),
+    _first("trust at the start", "[Dd]o you trust|trust this folder|Yes, proceed", "Enter"),
     _first("offer at the start", "[Mm]ake auto mode|set auto mode", "Escape"),
+    _first("confirm at the start", r"gitignore.*\]:|what's new.*\]:", "n", "Enter"),
 )
 FIRST = {  # the screens of a first start, in their order
     "claude": (  # its theme and its notes come only after it reached its maker's server
@@ -139,10 +152,26 @@ _ALL = (
         "waits",
         {
             "claude": {"step": {"text": "One thing.", "tool": "AskUserQuestion", "input": {"questions": [ASK]}}},
-            **{agent: {"said": "ask it"} for agent in ("codex", "gemini", "qwen", "opencode", "copilot")},
+            **{agent: {"said": "ask it"} for agent in ("codex", "gemini", "opencode", "copilot", "nanocoder")},
+            "qwen": {"call": ("ask_user_question", {"questions": [{name: answers.ASKED[name] for name in ASK}]})},
         },
         "keys",
         QUESTION,
+    ),
+    Scene(
+        "suggested command",
+        "waits",
+        {"aider": {"said": "suggest"}, "gptme": {"text": "I look first.\n\n```shell\nrm -rf build && ls\n```\n"}},
+        "keys",
+        SUGGESTED,
+        keys=("n", "Enter"),
+    ),
+    Scene(
+        "question of several",
+        "waits",
+        {"claude": {"step": {"text": "One thing.", "tool": "AskUserQuestion", "input": {"questions": [ASK_MANY]}}}},
+        "keys",
+        {"claude": r"❯ 1\. \[ \] SQLite"},
     ),
     Scene(
         "plan",
@@ -150,7 +179,7 @@ _ALL = (
         {
             "claude": {"step": {"text": "The plan.", "tool": "ExitPlanMode", "input": {"plan": "1. Read\n2. Test\n"}}},
             "codex": {"said": "propose a plan"},
-            "qwen": {"said": "plan it"},
+            "qwen": {"call": ("exit_plan_mode", {"plan": "1. Read\n2. Test\n"})},
         },
         "keys",
         PLAN,
@@ -165,10 +194,35 @@ _ALL = (
     Scene("done", None, {"*": _message("list-of-changes")}),
     Scene("done, politely", None, {"*": _message("politeness-anything-else")}),
     Scene("401", "failed", {"*": _message("failed-401-key")}, fails=True),
+    Scene(
+        "offer after a 401",
+        "waits",
+        {"aider": {**_message("failed-401-key"), "openai": {"message": f"Incorrect API key. See {KEYS_AT}"}}},
+        "keys",
+        {"aider": r"ask again \[Yes\]:$"},  # the rest may be under its spinner
+        keys=("n", "Enter"),
+        then=GAVE_UP,
+    ),
     Scene("401, tried again", "failed", {"claude": _message("failed-401-key")}, "busy", busy=True),
     Scene("context full", "failed", {"*": _message("failed-400-context")}, fails=True),
     Scene("no network", "failed", {agent: _UNREACHABLE for agent in ("claude",)}, fails=True),
     Scene("no network, tried again", "retrying", {agent: _UNREACHABLE for agent in _PATIENT}, "busy", busy=True),
+    Scene(
+        "no network, then back",
+        "retrying",
+        {agent: _UNREACHABLE for agent in ("codex", "gemini", "qwen")},
+        "model",
+        busy=True,
+        then=CAME_BACK,
+    ),
+    Scene(
+        "overload, then back",
+        "retrying",
+        dict.fromkeys(("gemini", "qwen"), _OVERLOAD),
+        "model",
+        busy=True,
+        then=CAME_BACK,
+    ),
     Scene("limit with a time", "limit", _limit(True), shows=LIMIT, fails=True),
     Scene("limit without a time", "limit", _limit(False), shows=LIMIT, fails=True),
     Scene(
@@ -186,5 +240,4 @@ _ALL = (
     Scene("crash", "ended", {"*": {}}, "", kills=True),
     Scene("crash at work", "ended", {"*": {"hang": 3600}}, "", busy=True, kills=True),
 )
-GAVE_UP = Scene("gave up", "failed", {"*": {}})  # what it tried again and again
 SCENES = {scene.name: scene for scene in _ALL}

@@ -5,6 +5,7 @@ Pure.  A notice is an `escalation`.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from itertools import dropwhile
 from typing import Any, Iterable, Mapping, Sequence
@@ -26,12 +27,14 @@ STATES = {  # of the session, by what is true
     None: ("idle",),
     "waits": ("waiting",),
     "asks": ("idle",),
+    "done": ("idle",),
     "failed": ("idle",),
     "ended": ("ended", "gone"),
     "limit": ("quota",),
     "hung": ("working",),
     "retrying": ("working",),
 }
+PROMISE = re.compile(r"(?:.*; )?policy \S+ (?:presses|chooses|sends|starts) (?!.* only where )")
 KEYS = ("dismissal", "resume", "restart", "send")
 
 Event = Mapping[str, Any]
@@ -52,6 +55,7 @@ class Result:
     events: int
     cleared_s: float | None
     limit_s: float  # within which it is to be told
+    broken: bool = False  # what the policy would do by itself was said, refused, and never done
 
     @property
     def in_time(self) -> bool:
@@ -115,7 +119,7 @@ def figures(rounds: Sequence[Round]) -> list[Figure]:
     found = [one for round_ in rounds for one in results(round_)]
     strays = [event for round_ in rounds for event in stray(round_)]
     starting = sum(len(at_start(round_)) for round_ in rounds)
-    told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung"))
+    told = (_told(found, what) for what in ("waits", "asks", "failed", "ended", "limit", "hung", "done"))
     quiet = [one for one in found if one.moment.what is None]
     overload = [one for one in found if one.moment.what == "retrying"]
     retrying = [one for one in overload if one.told_s is not None]
@@ -128,6 +132,7 @@ def figures(rounds: Sequence[Round]) -> list[Figure]:
         _none("told as something else", [one for one in found if one.wrong], found),
         _none("told where nothing was", [one for one in strays if one["event"] == "escalation"], found),
         _none("wrong keys", keys, found),
+        _none("said to be done by the policy, and refused", [one for one in found if one.broken], found),
         _none("what must stay was removed", [one for one in found if one.moment.lost], found),
         _none(f"more than {EVENTS} events a change", [one for one in found if one.events > EVENTS], found),
         _cleared([one for one in found if one.moment.answered and one.told_s is not None]),
@@ -211,6 +216,7 @@ def _result(round_: Round, moment: Moment, before: Moment | None, after: Moment 
         events=_counted(about, moment),
         cleared_s=max(0.0, _at(clear[0]) - (moment.answered or moment.ended)) if clear else None,
         limit_s=HUNG_S if moment.what == "hung" else TOLD_S,
+        broken=_breaks(while_there),
     )
 
 
@@ -222,7 +228,8 @@ def _clears(event: Event, moment: Moment, after: Moment | None) -> bool:
 
 def tells(event: Event, moment: Moment) -> bool:
     """Whether an event tells a person of this moment."""
-    return event["event"] == "escalation" and moment.what is not None and event.get("what", moment.what) == moment.what
+    name = "done" if moment.what == "done" else "escalation"
+    return event["event"] == name and moment.what is not None and event.get("what", moment.what) == moment.what
 
 
 def _misleads(event: Event, moment: Moment, before: Moment | None) -> bool:
@@ -237,6 +244,13 @@ def _misleads(event: Event, moment: Moment, before: Moment | None) -> bool:
     since = _at(event) - moment.appeared
     late = before is not None and since <= SLACK_S and tells(event, before)
     return since >= 0.0 and _at(event) <= moment.ended and not late
+
+
+def _breaks(about: Sequence[Event]) -> bool:
+    """Whether the policy said that it would do something, which was refused, and it never did."""
+    acts = [str(one.get("outcome")) for one in about if one["event"] in KEYS]
+    said = any(one["event"] == "escalation" and PROMISE.match(str(one.get("why"))) for one in about)
+    return said and bool(acts) and set(acts) == {"refused"}
 
 
 def _presses(event: Event) -> bool:
