@@ -210,7 +210,7 @@ def items() -> Iterator[tuple[str, Item]]:
         "prompt",
         Item(
             1, "tmux:w1", Asker.PROMPT, "permission", "Run make?", options, "a" * 16, "b" * 16, "1 2 %3 4",
-            1_700_000_000.5, None, ItemState.INPUT_REQUIRED, server="/tmp/tmux", told=2, told_at=1_700_000_060.0,
+            1_700_000_000.5, None, ItemState.INPUT_REQUIRED, server="/nowhere/tmux", told=2, told_at=1_700_000_060.0,
             asked="Run make?", questions=2, several=True,
         ),
     )  # fmt: skip
