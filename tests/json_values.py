@@ -210,8 +210,8 @@ def items() -> Iterator[tuple[str, Item]]:
         "prompt",
         Item(
             1, "tmux:w1", Asker.PROMPT, "permission", "Run make?", options, "a" * 16, "b" * 16, "1 2 %3 4",
-            1_700_000_000.5, None, ItemState.INPUT_REQUIRED, server="/nowhere/tmux", told=2, told_at=1_700_000_060.0,
-            asked="Run make?", questions=2, several=True,
+            1_700_000_000.5, None, ItemState.INPUT_REQUIRED, told=2, told_at=1_700_000_060.0, asked="Run make?",
+            questions=2, several=True,
         ),
     )  # fmt: skip
     yield (
@@ -220,6 +220,6 @@ def items() -> Iterator[tuple[str, Item]]:
             2, "web", Asker.AGENT, None, "npm is refused\nWhat now?", (), "", "", "", 1_700_000_000.0, 1_700_003_600.0,
             ItemState.ANSWERED, "ada", 1_700_000_100.0, "command line", "use yarn",
             Claim(Who("ada", "command line"), 7, 120, "b00t", "t0ken"), category=Category.EGRESS,
-            delivery=Delivery.KEPT, revision=3,
+            delivery=Delivery.KEPT, revision=3, server="/tmp/tmux",
         ),
     )  # fmt: skip
