@@ -226,7 +226,7 @@ _NO = Tried(False)
 class Engine:
     """Packs, compiled once: `detect` finds the first signature that matches a screen.
 
-    Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `re` does not accept; who
+    Raises DuplicateSignature for two packs of one name, SignatureError for a pattern that `regex` does not accept; who
     says `checked` knows that there is none.
     """
 

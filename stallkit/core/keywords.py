@@ -16,7 +16,7 @@ __all__ = ["Keywords", "Search", "fastest", "in_one_pass", "one_by_one"]
 
 Search = Callable[[str], Collection[int]]  # gives the numbers of the keywords that are in a row
 _LINE = "prompt_line"
-_ROWS = 8_192  # that are remembered: most rows of a screen are as they were in the look before
+_ROWS = 16_384  # that are remembered, of some 500 screens: most rows are as they were in the look before
 
 
 class Keywords:
@@ -40,13 +40,13 @@ class Keywords:
             for where, some in wanted[:1]:
                 for text in some:
                     self._filed[where == _LINE][numbers[text]].append(number)
-        self._row = lru_cache(_ROWS)(self._look_at)
+        self._row = lru_cache(_ROWS)(self._new_row)
 
     def among(self, screen: Screen) -> list[int]:
         """The numbers of the signatures that may hold on a screen, in order."""
         prompt = region(_LINE, screen)
-        line = self._look(prompt.text if prompt else "", at_prompt=True)
-        rows, title = self._look(screen.text), self._look(screen.title or "")
+        line = self._rows(prompt.text if prompt else "", at_prompt=True)
+        rows, title = self._rows(screen.text), self._rows(screen.title or "")
         in_line, in_title = (reduce(or_, [bits for bits, _ in some]) for some in (line, title))
         # What a row and those below it have; the prompt line may end where its row does not.
         below = list(accumulate([bits for bits, _ in reversed(rows)], or_, initial=in_line))[::-1]
@@ -63,11 +63,11 @@ class Keywords:
                 among.append(number)
         return among
 
-    def _look(self, text: str, at_prompt: bool = False) -> list[tuple[int, frozenset[int]]]:
+    def _rows(self, text: str, at_prompt: bool = False) -> list[tuple[int, frozenset[int]]]:
         """Of each row: its keywords, a bit for each, and the signatures that are filed under them."""
         return [self._row(row[-REGION_COLUMNS:], at_prompt) for row in text.split("\n")]
 
-    def _look_at(self, row: str, at_prompt: bool) -> tuple[int, frozenset[int]]:
+    def _new_row(self, row: str, at_prompt: bool) -> tuple[int, frozenset[int]]:
         found = self._search(searched(row))
         filed = [self._filed[at][number] for at in (False, True)[: 1 + at_prompt] for number in found]
         return sum([self._bits[number] for number in found]), frozenset().union(*filed)

@@ -127,7 +127,7 @@ def find_in(clause: Clause, where: Region | None, budget: Budget) -> Found:
             if budget.runaways > 1:
                 break
             continue  # the first may be due to other threads: regex counts the CPU time of the whole process
-        except regex.error:  # accepted by re, refused by regex: lint reports it, a look must not fail on it
+        except regex.error:  # of a pack that nobody checked: lint reports it, a look must not fail on it
             break
         return _NO if place is None else Found(True, _span(clause, where, *place))
     return Found(None)

@@ -35,7 +35,7 @@ class Engine(engine.Engine):
 
     ``Engine.default()`` takes every installed pack, ``Engine(packs)`` the given ones; `problems` has an error for each
     installed pack that could not be used.  Raises DuplicateSignature for two packs of one name, SignatureError for a
-    pattern that `re` does not accept.
+    pattern that `regex` does not accept.
 
     >>> Engine.default().detect("Proceed? [y/N] ").match.signature.id
     'yes_no'
