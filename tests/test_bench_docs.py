@@ -61,7 +61,7 @@ def test_only_those_named_run_and_what_fails_keeps_its_figures(docs: ModuleType,
 def test_the_page_names_scripts_that_are_there(docs: ModuleType) -> None:
     page = docs.PAGE.read_text("utf-8")
     found = docs.commands(page)
-    assert len(found) == len(set(found)) >= 10
+    assert len(found) == len(set(found)) > 0
     assert page.count("<!-- bench:") == page.count("<!-- end -->") == len(found)
     for command in found:
         assert (ROOT / "benchmarks" / shlex.split(command)[0]).exists(), command
