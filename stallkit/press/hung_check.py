@@ -34,4 +34,5 @@ def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = 
 
 def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
     """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
-    return Watchdog.begin(0.0, sighting(verdict, snapshot)).hung(after_s)
+    dog = Watchdog.begin(0.0, sighting(verdict, snapshot))
+    return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
