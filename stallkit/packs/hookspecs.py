@@ -1,12 +1,8 @@
-"""The hook that a pack's package implements, found through the entry points ``stallkit.packs``.
-
-It is pluggy's: whatever its ``HookimplMarker("stallkit")`` marks is called.  To import pluggy takes as long as to call
-the plain hooks of all shipped packs, so those are marked and called without it.
-"""
+"""The hook that a pack's package implements, found through the entry points ``stallkit.packs``; pluggy calls it."""
 
 from __future__ import annotations
 
-from types import FunctionType, ModuleType
+import sys
 from typing import Any, Callable, Sequence, TypeVar
 
 import pluggy
@@ -16,9 +12,6 @@ from stallkit.core.signature import Pack
 __all__ = ["answers", "hookimpl"]
 
 _PROJECT = "stallkit"
-_MARK = f"{_PROJECT}_impl"  # where pluggy's marker leaves its options
-_HOOK = "stallkit_packs"
-_USUAL = dict.fromkeys(("wrapper", "hookwrapper", "optionalhook", "tryfirst", "trylast"), False) | {"specname": None}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -30,10 +23,10 @@ def hookimpl(function: _Function) -> _Function:
     ... def stallkit_packs():
     ...     return [load_pack("stallkit_shell_yn")]
     """
-    setattr(function, _MARK, dict(_USUAL))
-    return function
+    return pluggy.HookimplMarker(_PROJECT)(function)
 
 
+@pluggy.HookspecMarker(_PROJECT)
 def stallkit_packs() -> Sequence[Pack]:
     """The packs that this distribution ships, usually ``[load_pack(__package__)]``.
 
@@ -45,28 +38,8 @@ def stallkit_packs() -> Sequence[Pack]:
 
 def answers(plugin: Any) -> list[Any]:
     """What the hooks of one plug-in answer; an answer of None is none.  Raises TypeError where it has no hook."""
-    hook = _plain_hook(plugin)
-    if hook is None:
-        return _by_pluggy(plugin)
-    answer = hook()
-    return [] if answer is None else [answer]
-
-
-def _plain_hook(plugin: Any) -> Callable[[], Any] | None:
-    """The one hook of a module, where it is a function without parameters, marked without options."""
-    if type(plugin) is not ModuleType:
-        return None
-    marked = {name: one for name, one in vars(plugin).items() if _MARK in getattr(one, "__dict__", ())}
-    hook = marked.get(_HOOK)
-    plain = len(marked) == 1 and type(hook) is FunctionType and vars(hook)[_MARK] == _USUAL
-    return hook if plain and hook is not None and not hook.__code__.co_argcount else None
-
-
-def _by_pluggy(plugin: Any) -> list[Any]:
     manager = pluggy.PluginManager(_PROJECT)
-    specification = ModuleType(_HOOK)
-    setattr(specification, _HOOK, pluggy.HookspecMarker(_PROJECT)(stallkit_packs))
-    manager.add_hookspecs(specification)
+    manager.add_hookspecs(sys.modules[__name__])
     manager.register(plugin)
     if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but never called
         raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
