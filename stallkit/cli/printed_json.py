@@ -6,6 +6,7 @@ from typing import Any, Mapping
 
 from stallkit.cli.json_shapes import Shape, schema_of_shape
 from stallkit.cli.panel import PrintedEnd
+from stallkit.core.claim import Sign, Source
 from stallkit.core.engine import Detection, Fate
 from stallkit.core.signature import Certainty, Kind, Severity, State
 from stallkit.core.verdict import Verdict
@@ -158,9 +159,15 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         "wrong": "integer", "left_behind": ["text"],
     }),
     "eval": ("the figures, and each miss", _EVALUATED),
-    "explain": ("the verdict, what each fact argues for, and all signatures in order", (
+    "explain": ("the verdict, what each source claims and which rule decides, and all signatures in order", (
         {
-            "&": Verdict, "target": "text", "facts": [{"fact": "text", "argues_for": "text"}], "inside": [AskedInside],
+            "&": Verdict, "target": "text",
+            "claims": [{
+                "source": Source, "sign": Sign, "state": State, "kind": (Kind, "null"), "weight": "text", "keys": "flag",
+            }],
+            "rule": "text?",
+            "otherwise": [{"without": Source, "rule": "text", "state": State, "certainty": Certainty}],
+            "facts": [{"fact": "text", "argues_for": "text"}], "inside": [AskedInside],
             "dialog": ({
                 "whole": "flag", "doubt": "text?", "fields": _FIELDS,
                 "rows": [{"row": "integer", "text": "text", "as": "text?"}],

@@ -54,7 +54,7 @@ def _idle(clauses: Sequence[Clause], keep_narrow: bool) -> Iterator[tuple[int, i
 
 def implies(strong: Clause, weak: Clause) -> bool:
     """Whether the second clause surely holds on every screen on which the first one does."""
-    if not contained(strong.where, weak.where):
+    if not contained(strong.where, weak.where) or (_given(weak) and _given(weak) != _given(strong)):
         return False
     loose_enough = weak.ignore_case or not strong.ignore_case
     if strong.pattern is not None and strong.pattern == weak.pattern:
@@ -72,6 +72,12 @@ def implies(strong: Clause, weak: Clause) -> bool:
         all(wanted in (literal.lower() if weak.ignore_case else literal) for literal in literals)
         for literals in strong.texts
     )
+
+
+def _given(clause: Clause) -> tuple[object, ...]:
+    """What its author says that must be there, and where; nothing where they say nothing."""
+    given = (clause.keywords, clause.begins, clause.ends)
+    return (clause.where, *given) if any(given) else ()
 
 
 def contained(inner: str, outer: str) -> bool:
