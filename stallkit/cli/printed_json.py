@@ -163,7 +163,8 @@ PRINTED: Mapping[str, tuple[str, Shape]] = {
         {
             "&": Verdict, "target": "text",
             "claims": [{
-                "source": Source, "sign": Sign, "state": State, "kind": (Kind, "null"), "weight": "text", "keys": "flag",
+                "source": Source, "sign": Sign, "state": State, "kind": (Kind, "null"), "weight": "text",
+                "keys": "flag",
             }],
             "rule": "text?",
             "otherwise": [{"without": Source, "rule": "text", "state": State, "certainty": Certainty}],
