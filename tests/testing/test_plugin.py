@@ -180,7 +180,7 @@ def test_it_can_be_turned_off(pack: Path) -> None:
 
 
 def test_nothing_of_stallkit_is_loaded_where_no_pack_is(tmp_path: Path) -> None:
-    names = {"stallkit", "stallkit.testing", "stallkit.testing.plugin"}
+    names = {"stallkit", "stallkit.old_names", "stallkit.testing", "stallkit.testing.plugin"}
     (tmp_path / "signatures.toml").write_text("[virus]\n")
     (tmp_path / "test_it.py").write_text(
         "import sys\n\ndef test_it():\n"
