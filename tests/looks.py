@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define, field
 
 from stallkit.core.dialog import Dialog
-from stallkit.core.engine import Detection, Match
+from stallkit.core.engine import Detection, Match, Rule
 from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
@@ -42,7 +42,8 @@ def verdict(
             object.__setattr__(signature, "dismissal", Dismissal(keys=keys))
             object.__setattr__(signature, "dialogs", (ONE_LINE,))
         match = Match(signature, PACK, (), line)
-    ran_out: Any = ((Signature(id="slow", title="", state="waiting", all_of=["?"]), Clause(text="?")),)  # type: ignore[arg-type]
+    slow = Signature(id="slow", title="", state="waiting", all_of=["?"])  # type: ignore[arg-type]
+    ran_out = ((Rule(PACK, slow), Clause(text="?")),)
     detection = Detection(Screen.from_text(line, size=SIZE), match, ran_out if undecided else ())
     asks_for = Kind(kind) if waits and kind else None
     return Verdict(State(state), Certainty(certainty), asks_for, detection, ("seen", "and more"))

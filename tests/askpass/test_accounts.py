@@ -26,7 +26,7 @@ pytestmark = [
 ]
 PYTHON = "/usr/bin/python3"  # the one of the tests may lie where nobody else may look
 # What the askpass program imports, beside Python's own.
-PACKAGES = ("stallkit", "attr", "attrs", "platformdirs")
+PACKAGES = ("stallkit", "attr", "attrs", "cattrs", "platformdirs", "regex", "typing_extensions")
 
 
 def needs(*programs: str) -> None:
@@ -79,7 +79,11 @@ def library() -> Iterator[Path]:
     for name in PACKAGES:
         found = find_spec(name)
         assert found is not None and found.origin is not None
-        shutil.copytree(Path(found.origin).parent, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        origin = Path(found.origin)
+        if origin.name == "__init__.py":
+            shutil.copytree(origin.parent, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(origin, folder)
     yield folder
     shutil.rmtree(folder)
 
