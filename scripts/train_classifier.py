@@ -26,11 +26,11 @@ from scipy.sparse import vstack
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from stallkit.core.by_form import SORTS, STATES
 from stallkit.core.classifier import Classifier, parse
 from stallkit.core.engine import Engine
 from stallkit.core.features import talks
 from stallkit.core.signature import Kind
+from stallkit.evidence.form import SORTS, STATES
 from stallkit.lab.corpus_lines import Case, Line
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings

@@ -9,7 +9,7 @@ from attrs import evolve, fields, frozen
 
 from stallkit.core.signature import Kind, State
 
-__all__ = ["Claim", "Claims", "Sign", "Source", "Weight"]
+__all__ = ["MATCHED", "NOBODY", "READS", "Claim", "Claims", "Sign", "Source", "Weight"]
 
 
 class Source(StrEnum):
@@ -77,6 +77,12 @@ class Sign(StrEnum):
     RESTS = "the program says that it rests, and knows no menus"
     LOOKS = "screens of this form are of another state"
     DOUBTS = "screens of this form are rarely so"
+
+
+# What signs have in common: a signature matched; something reads, at rest as far as is known; nothing does.
+MATCHED = (Sign.PROMPT, Sign.DIALOG, Sign.MENU, Sign.SHELL_LIKE, Sign.OTHER)
+READS = (Sign.READS, Sign.READS_ONCE, Sign.LINE_EDITOR, Sign.COMPUTES)
+NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
 
 
 @frozen

@@ -1,6 +1,6 @@
 """Which state a look is of, by the weights of its features: multinomial logistic regression.
 
-They are learnt from labelled screens, for screens that no signature of their own program knows (`by_form`);
+They are learnt from labelled screens, for screens that no signature of their own program knows (`evidence.form`);
 ``scripts/train_classifier.py`` makes their file, which is read when it is first needed.  Pure but for that.
 """
 

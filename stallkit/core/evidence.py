@@ -1,4 +1,4 @@
-"""Kernel facts as evidence: they confirm or refute what the screen shows, and are listed for a person."""
+"""What follows from the facts of one look, for the sources that claim, and each fact in words for a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shell that started the program, and a progress bar, say of it: it corrects the screen and the kernel.
+"""What the shell that started the program, and a progress bar, say of it, in words.
 
 All of it comes from the same stream as the screen, so a program that prints a fake prompt can print the marks as well:
 none of it removes a doubt about a prompt on the screen.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stallkit.core.marks import Marks
 
-__all__ = ["reported"]
+__all__ = ["bar", "reported", "shows_work"]
 
 _SHELL = {
     "prompt": ("the shell draws its prompt", "ended"),
@@ -24,15 +24,17 @@ def reported(marks: Marks | None) -> list[tuple[str, str]]:
         doing, argues_for = _SHELL[marks.shell]
         rows.append((f"{doing} (OSC 133)", argues_for))
     if marks is not None and marks.progress is not None:
-        rows.append((f"{_bar(marks)} (OSC 9;4)", "working" if _works(marks) else "nothing"))
+        rows.append((f"{bar(marks)} (OSC 9;4)", "working" if shows_work(marks) else "nothing"))
     return rows
 
 
-def _works(marks: Marks) -> bool:
+def shows_work(marks: Marks) -> bool:
+    """Whether a progress bar says that the program works."""
     return marks.progress is not None and marks.progress.state in ("normal", "busy")
 
 
-def _bar(marks: Marks) -> str:
+def bar(marks: Marks) -> str:
+    """The progress bar, in words."""
     assert marks.progress is not None  # the callers checked
     value = "" if marks.progress.value is None else f" {marks.progress.value} %"
     return f"the program shows progress: {marks.progress.state}{value}"

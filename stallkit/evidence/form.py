@@ -1,20 +1,155 @@
-"""What screens of this form are, learnt from those of other programs: a claim that is never more than a guess."""
+"""What a screen is told to be by its form, where no signature of its own program knows it.  Pure.
+
+Signatures of form are written by hand, and few; a classifier that has learnt from labelled screens of many programs
+(`classifier`) sees what they do not.  It is a guess: never sure, so that no key follows from it.
+"""
 
 from __future__ import annotations
 
-from stallkit.core.by_form import form_of
+import re
+
 from stallkit.core.claim import Claim, Sign, Source
-from stallkit.core.classifier import Classifier
-from stallkit.core.verdict import Verdict
+from stallkit.core.classifier import Classifier, shipped
+from stallkit.core.evidence import Kernel, guessed_kind, names_secret
+from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
+from stallkit.core.features import features, talks
+from stallkit.core.retrying import retrying
+from stallkit.core.screen import Screen
+from stallkit.core.signature import Certainty, Kind, State
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.evidence.look import Look
 
-__all__ = ["form_claim"]
+__all__ = ["SORTS", "STATES", "form_claim"]
+
+STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
+# What sort of answer a prompt calls for, and the kind that stands for it.
+SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key": Kind.TUI}
+
+# How likely another state has to be: measured on programs that it had not learnt from (docs/accuracy.md).
+_AGAINST_NOTHING = 0.8  # where no signature matched
+_AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
+_AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
+_AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
+_KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
+_WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
+_ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
+_ROWS = 2  # with text: one alone has no form
+_SECRET = 0.3  # a wrong guess must not turn a secret into text
+_known: dict[tuple[object, ...], dict[str, float]] = {}  # most looks are as the one before
+_MOST = 512  # of them
 
 
 def form_claim(look: Look, shown: Verdict, classifier: Classifier | None = None) -> Claim | None:
-    """Another state than what is shown so far, or a doubt about it; None where more than the form is known."""
-    found = form_of(shown, look.snapshot, look.facts, classifier)
-    if found is None:
+    """Another state than what is shown so far, or a doubt about it; `classifier` is the shipped one.
+
+    None where more than the form is known.
+    """
+    snapshot, facts = look.snapshot, look.facts
+    if _is_settled(shown, snapshot, facts):
         return None
-    state, kind, why, doubts = found
-    return Claim(Source.FORM, Sign.DOUBTS if doubts else Sign.LOOKS, state, kind, why=(why,))
+    odds = _odds(STATES, shown, snapshot, facts, classifier)
+    if not odds:
+        return None
+    state = State(max(odds, key=lambda one: odds[one]))
+    other = state is not shown.state and odds[state] >= _needed(state, shown, snapshot.screen, facts)
+    if other and _may_become(state, shown, snapshot, facts):
+        kind = _kind(shown, snapshot, facts, classifier) if state is State.WAITING else None
+        why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
+        return Claim(Source.FORM, Sign.LOOKS, state, kind, why=(why,))
+    doubtful = shown.certainty is Certainty.SURE and odds.get(shown.state, 1.0) < _KEPT_SURE
+    if doubtful and talks(snapshot.screen):
+        why = f"screens of its form are {shown.state} in {odds[shown.state]:.0%} only"
+        return Claim(Source.FORM, Sign.DOUBTS, shown.state, why=(why,))
+    return None
+
+
+def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+    """Whether more than the form is known: a signature of the program itself, or an agent that a pack names."""
+    name = snapshot.foreground
+    if verdict.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
+        return True
+    if name is not None and (name in ASKS_NOTHING | EDITORS | PAGERS or name in verdict.detection.agents):
+        return True
+    if name in SHELLS and verdict.state is State.ENDED:  # at its prompt, below whatever was there
+        return True
+    if verdict.state is State.WORKING and verdict.certainty is Certainty.MAYBE and _nothing_waits(facts):
+        return True
+    match = verdict.match
+    if match is None:
+        return facts.hides or bool(verdict.detection.undecided)
+    pack = match.pack
+    if pack.general:
+        return False
+    if name is None or not pack.foreground:
+        return True
+    return name in pack.own or plain(name) in pack.foreground - _ANYTHING
+
+
+def _needed(state: State, verdict: Verdict, screen: Screen, facts: Kernel) -> float:
+    """How likely a state has to be to take the place of the verdict's."""
+    if verdict.match is None and talks(screen):
+        return _AGAINST_NOTHING_TALKING
+    if state is State.WORKING and facts.listening and facts.rests:
+        return _AGAINST_A_READER
+    return _AGAINST_NOTHING if verdict.match is None else _AGAINST_FORM
+
+
+def _nothing_waits(facts: Kernel) -> bool:
+    """Whether no key is waited for: nothing reads, and the terminal is as a shell leaves it."""
+    return facts.listening is False and facts.canonical is not False
+
+
+def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+    """Whether what is known allows that state."""
+    if _nothing_waits(facts):
+        return state is State.WORKING
+    if verdict.state is State.WORKING and (retrying(snapshot.screen) or (verdict.match and facts.rests is False)):
+        return False  # it says so itself, and moves
+    if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
+        return False
+    return not _was_printed(snapshot.screen) or state is State.WORKING
+
+
+def _was_printed(screen: Screen) -> bool:
+    """Whether the cursor stands at the start of an empty row below all text: what is above was printed, and goes on."""
+    at = screen.cursor
+    if at is None or at.column or screen.alternate or at.visible is False:
+        return False
+    return not any(line.strip() for line in screen.lines[at.row :])
+
+
+def _kind(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None) -> Kind:
+    guess = guessed_kind(snapshot.screen, facts.canonical)
+    odds = _odds((*SORTS,), verdict, snapshot, facts, classifier)
+    if guess is Kind.SECRET or names_secret(snapshot.screen.paragraph.text) or odds.get("secret", 0.0) >= _SECRET:
+        return Kind.SECRET
+    return SORTS[max(odds, key=lambda one: odds[one])] if odds else guess
+
+
+def _odds(
+    among: tuple[str, ...], verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None
+) -> dict[str, float]:
+    """How likely each is; for the shipped classifier it is remembered, since most looks show what the last one did."""
+    if classifier is not None:
+        return classifier.odds(features(snapshot, verdict, facts.rests), among)
+    key = (among, *_read(verdict, snapshot, facts.rests))
+    known = _known.get(key)
+    if known is None:
+        known = shipped().odds(features(snapshot, verdict, facts.rests), among)
+        if len(_known) >= _MOST:
+            _known.clear()
+        _known[key] = known
+    return known
+
+
+def _read(verdict: Verdict, snapshot: Snapshot, rests: bool | None) -> tuple[object, ...]:
+    """All that `features` reads."""
+    kernel, match = snapshot.kernel, verdict.match
+    pack, signature = (match.pack, match.signature) if match else (None, None)
+    return (
+        *(snapshot.screen, snapshot.foreground, snapshot.tty, rests),
+        kernel and (kernel.listening, kernel.how, kernel.running),
+        *(verdict.state, verdict.kind, verdict.certainty),
+        pack and (pack.name, pack.general),
+        signature and (signature.id, signature.state, signature.tier),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.facts import SHELLS
-from stallkit.core.marks import Marks
+from stallkit.core.reports import bar, shows_work
 from stallkit.core.signature import State
 from stallkit.evidence.look import Look
 
@@ -30,12 +30,6 @@ def shell_claim(look: Look) -> Claim | None:
 def progress_claim(look: Look) -> Claim | None:
     """That the program shows progress."""
     marks = look.snapshot.marks
-    if marks is None or marks.progress is None or marks.progress.state not in ("normal", "busy"):
+    if marks is None or not shows_work(marks):
         return None
-    return Claim(Source.PROGRESS, Sign.BAR, State.WORKING, weight=Weight.SIGN, why=(f"but {_bar(marks)} (OSC 9;4)",))
-
-
-def _bar(marks: Marks) -> str:
-    assert marks.progress is not None  # the caller checked
-    value = "" if marks.progress.value is None else f" {marks.progress.value} %"
-    return f"the program shows progress: {marks.progress.state}{value}"
+    return Claim(Source.PROGRESS, Sign.BAR, State.WORKING, weight=Weight.SIGN, why=(f"but {bar(marks)} (OSC 9;4)",))

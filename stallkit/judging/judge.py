@@ -28,7 +28,7 @@ from stallkit.evidence.signals import heard, signal_claim
 from stallkit.judging.reasons import reasons
 from stallkit.judging.table import Outcome, decide
 
-__all__ = ["claims_of", "judge", "judged"]
+__all__ = ["judge", "judged"]
 
 
 def judge(
@@ -56,7 +56,7 @@ def judge(
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
     look = Look.of(detection, snapshot, history, agent_seen)
-    claims = claims_of(look, classifier)
+    claims = _claims_of(look, classifier)
     outcome, row = decide(claims)
     return evolve(_verdict(look, claims, outcome), claims=claims, rule=row.name)
 
@@ -68,7 +68,7 @@ def judged(
     return judge(asked(engine, now), now, () if before is None else (before,), agent_seen)
 
 
-def claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
+def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
     """What each source claims.
 
     The classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.

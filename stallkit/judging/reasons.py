@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
+from stallkit.core.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, State
 from stallkit.judging.table import Outcome, contradicted, refuted
 
 __all__ = ["reasons"]
 
 MAYBE = Certainty.MAYBE
-_MATCHED = (Sign.PROMPT, Sign.DIALOG, Sign.MENU, Sign.SHELL_LIKE, Sign.OTHER)
-_READS = (Sign.READS, Sign.READS_ONCE, Sign.COMPUTES, Sign.LINE_EDITOR)
-_NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
 
 
 def reasons(of: Claims, outcome: Outcome, unknown: str | None) -> tuple[str, ...]:
@@ -27,9 +24,9 @@ def reasons(of: Claims, outcome: Outcome, unknown: str | None) -> tuple[str, ...
 def _shown(of: Claims, unknown: str | None) -> Iterator[str]:
     """Screen and kernel."""
     screen, kernel = of.screen, of.kernel
-    if screen is None or screen.sign not in _MATCHED:
+    if screen is None or screen.sign not in MATCHED:
         yield from _unmatched(of)
-        surely = of.kernel is not None and of.kernel.sign in _NOBODY and not (of.foreground and of.foreground.kind)
+        surely = of.kernel is not None and of.kernel.sign in NOBODY and not (of.foreground and of.foreground.kind)
         if surely and unknown is not None:
             yield unknown
     elif refuted(of):
@@ -37,15 +34,15 @@ def _shown(of: Claims, unknown: str | None) -> Iterator[str]:
     else:
         yield from screen.why
         sign, waits = kernel.sign if kernel else None, screen.state is State.WAITING
-        if kernel is not None and sign in _READS and screen.state is State.WORKING:
+        if kernel is not None and sign in READS and screen.state is State.WORKING:
             yield f"but {kernel.why[0]}"
-        elif kernel is not None and sign in _NOBODY:
+        elif kernel is not None and sign in NOBODY:
             yield kernel.why[-1] if waits else kernel.why[0]
         elif kernel is not None and waits and sign is not Sign.HIDDEN:
             among = ", while other rows move" if sign is Sign.READS_MOVING and screen.sign is Sign.PROMPT else ""
             yield f"{kernel.why[0]}{among}"
-        doubtful = screen.weight is Weight.GUESS or screen.weight is Weight.OWN_WORD or (sign in _NOBODY and waits)
-        settled = (waits and sign is Sign.HIDDEN) or (sign in _READS and screen.state is State.WORKING)
+        doubtful = screen.weight is Weight.GUESS or screen.weight is Weight.OWN_WORD or (sign in NOBODY and waits)
+        settled = (waits and sign is Sign.HIDDEN) or (sign in READS and screen.state is State.WORKING)
         if unknown is not None and not doubtful and not settled:
             yield unknown
         yield from screen.hidden
@@ -56,9 +53,9 @@ def _refuted(of: Claims, screen: Claim) -> Iterator[str]:
     kernel, front = of.kernel, of.foreground
     if front is not None and front.sign is Sign.ASKS_NOTHING:
         yield from (screen.why[0], front.why[1])
-        if kernel is not None and kernel.sign in _NOBODY:
+        if kernel is not None and kernel.sign in NOBODY:
             yield kernel.why[0]
-        elif kernel is not None and kernel.sign in _READS:
+        elif kernel is not None and kernel.sign in READS:
             yield f"but {kernel.why[0]}"
         return
     yield from screen.why
@@ -80,9 +77,9 @@ def _unmatched(of: Claims) -> Iterator[str]:
     shown = screen if screen and screen.sign is Sign.UNDECIDED else of.motion or front or screen
     if shown is not None:
         yield shown.why[0] if shown.source is not Source.SCREEN else shown.why[-1]
-    if kernel is not None and sign in _NOBODY:
+    if kernel is not None and sign in NOBODY:
         yield f"quoted or answered: {kernel.why[0]}" if pager and sign is Sign.NOBODY_READS else kernel.why[0]
-    elif kernel is not None and sign in _READS:
+    elif kernel is not None and sign in READS:
         yield (
             kernel.why[-1 if sign is Sign.COMPUTES else 0]
             if sign is not Sign.READS_ONCE or pager

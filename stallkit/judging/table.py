@@ -1,6 +1,6 @@
 """The rules by which claims become a verdict: the first row that fits decides.
 
-A source that claims nothing decides nothing.  ``docs/judge.md`` is printed from these rows (`printed`).
+A source that claims nothing decides nothing.  ``scripts/rules_page.py`` writes these rows into docs/judge.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Callable, Iterator
 
 from attrs import evolve, frozen
 
-from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
+from stallkit.core.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.judging.condition import When, claims, state, weighs
 
@@ -74,10 +74,12 @@ def printed() -> Iterator[str]:
 _screen, _kernel, _signal, _form = Source.SCREEN, Source.KERNEL, Source.SIGNAL, Source.FORM
 _dialog = claims(_screen, Sign.DIALOG, Sign.MENU).called("a whole dialog stands there")
 _prompt = claims(_screen, Sign.PROMPT).called("a prompt on one line stands there")
-_shell_like = claims(_screen, Sign.SHELL_LIKE).called("a shell's prompt stands there, of no shell", "no such prompt")
+_shell_like = claims(_screen, Sign.SHELL_LIKE).called(
+    "a shell's prompt stands there, of no shell", "it is no shell's prompt of another program"
+)
 _asks = (_dialog | _prompt | _shell_like).called("a prompt or dialog stands there")
 _other = claims(_screen, Sign.OTHER).called("another signature matches")
-_matched = (_asks | _other).called("a signature matches", "no signature matches")
+_matched = claims(_screen, *MATCHED).called("a signature matches", "no signature matches")
 _undecided = claims(_screen, Sign.UNDECIDED).called("a signature is undecided", "none is undecided")
 _ends = (state(_screen, State.ENDED) & _other).called("a shell's prompt stands there")
 _rests = (state(_screen, State.IDLE, State.QUOTA, State.ENDED) & _other).called("rest, a limit or an end stands there")
@@ -89,12 +91,10 @@ _facts = weighs(_kernel, Weight.SIGN).called("who is in front and whether it res
 _line_editor = claims(_kernel, Sign.LINE_EDITOR).called(
     "a shell's line editor reads", "no line editor of a shell reads"
 )
-_reads = claims(_kernel, Sign.READS, Sign.READS_ONCE, Sign.LINE_EDITOR, Sign.COMPUTES).called(
-    "it reads", "nothing reads"
-)
+_reads = claims(_kernel, *READS).called("it reads", "nothing is known to read")
 _at_rest = claims(_kernel, Sign.READS, Sign.LINE_EDITOR, Sign.COMPUTES).called("something reads at rest")
 _moving = claims(_kernel, Sign.READS_MOVING).called("something reads while the screen changes")
-_nobody = claims(_kernel, Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
+_nobody = claims(_kernel, *NOBODY)
 _unread = (_nobody & _facts).called("nothing is known to read", "something may read")
 _hidden = claims(_kernel, Sign.NOBODY_SEEN, Sign.HIDDEN)
 _unseen = (claims(_kernel, Sign.NOBODY_READS_KEYS) | _hidden).called(
@@ -318,7 +318,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "nothing stands there, and nothing reads",
-        ~_matched & ~claims(_screen, Sign.UNDECIDED) & ~_pager & _nobody & _facts & ~_says_waiting & ~_by_form,
+        ~_matched & ~_undecided & ~_pager & _unread & ~_says_waiting & ~_by_form,
         _as(State.WORKING, SURE),
         "318 of 320",
     ),
@@ -376,13 +376,3 @@ ROWS: tuple[Row, ...] = (
     Row("the look of the screen", claims(_screen), _of(_screen, MAYBE), "nothing else is known"),
     Row("nothing", When("nothing else fits", lambda of: True), _as(State.WORKING, MAYBE), "no signature matches"),
 )
-
-
-if __name__ == "__main__":  # writes the rows into the page that is named
-    import sys
-    from pathlib import Path
-
-    page = Path(sys.argv[1])
-    begin, end = "<!-- printed by stallkit.judging.table.printed -->\n", "<!-- end -->"
-    before, _, rest = page.read_text().partition(begin)
-    page.write_text(f"{before}{begin}\n" + "\n".join(printed()) + f"\n\n{end}{rest.partition(end)[2]}")

@@ -46,9 +46,9 @@ def load_pack(package: str) -> signature.Pack:
     return through(folder and folder / "packs", content, str(path), package.removeprefix("stallkit_"))
 
 
-def through(folder: Path | None, content: bytes, path: str, name: str) -> signature.Pack:
+def through(folder: Path | None, content: bytes, path: str, name: str, made_by: bytes = _MADE_BY) -> signature.Pack:
     """The pack in a file's content, as a folder has it, or else kept there.  Raises PackFormatError."""
-    key = sha256(_MADE_BY + sha256(name.encode()).digest() + content).digest()
+    key = sha256(made_by + sha256(name.encode()).digest() + content).digest()
     kept = folder and folder / sha256(os.fsencode(f"{__file__}\0{path}")).hexdigest()[:32]  # one file a pack
     pack = _read(kept, key) if kept else None
     if pack is None:

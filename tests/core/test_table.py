@@ -156,7 +156,7 @@ def test_what_would_come_out_otherwise() -> None:
 
 
 def test_the_page_has_the_rows() -> None:
-    """To write them: python -m stallkit.judging.table docs/judge.md."""
+    """To write them: python scripts/rules_page.py."""
     assert "\n".join(printed()) in PAGE.read_text()
 
 

@@ -10,8 +10,6 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core import by_form
-from stallkit.core.by_form import SORTS, STATES, _read
 from stallkit.core.classifier import SILENT, Classifier, Rows, parse, shipped
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
@@ -20,6 +18,8 @@ from stallkit.core.keys import Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.evidence import form
+from stallkit.evidence.form import SORTS, STATES, _read
 from stallkit.judging.judge import judge
 from stallkit.press.decisions import Press
 from stallkit.press.policy_file import PROFILES
@@ -198,8 +198,8 @@ def test_what_is_remembered_of_a_look_is_all_that_its_features_come_from() -> No
 
 def test_the_same_look_is_told_the_same_when_it_is_remembered() -> None:
     now = Snapshot(Screen.from_text(CHAT))
-    by_form._known.clear()
+    form._known.clear()
     first = judge(ENGINE.detect(now.screen), now)
-    assert len(by_form._known) >= 1
+    assert len(form._known) >= 1
     assert judge(ENGINE.detect(now.screen), evolve(now, target="other")) == first
     assert judge(ENGINE.detect(now.screen), now, classifier=shipped()) == first
