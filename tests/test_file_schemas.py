@@ -12,6 +12,7 @@ import pytest
 
 from stallkit.errors import ConfigError, PackFormatError
 from stallkit.lab.new_pack import files, names_of
+from stallkit.packs.agent_file import agent_schema, parse_agent
 from stallkit.packs.file import parse_pack
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.press.policy_file import policy_from
@@ -36,7 +37,7 @@ def documented(*keys: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("schema", [pack_schema, policy_schema, settings_schema])
+@pytest.mark.parametrize("schema", [pack_schema, agent_schema, policy_schema, settings_schema])
 def test_they_are_schemas(schema: Callable[[], dict[str, Any]]) -> None:
     jsonschema_rs.meta.validate(schema())
 
@@ -45,6 +46,35 @@ def test_they_are_schemas(schema: Callable[[], dict[str, Any]]) -> None:
 def test_every_shipped_pack_is_by_the_schema(path: Path) -> None:
     assert len(PACKS) == 7
     jsonschema_rs.validate(pack_schema(), tomllib.loads(path.read_text()))
+
+
+def test_every_shipped_agent_file_is_by_the_schema() -> None:
+    agents = sorted([*ROOT.glob("plugins/*/src/*/agent.toml"), *ROOT.glob("plugins/*/src/*/agents/*.toml")])
+    assert len(agents) == 12
+    for path in agents:
+        jsonschema_rs.validate(agent_schema(), tomllib.loads(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"format": 2},
+        {"process": {}},
+        {"process": {"names": "acme"}},
+        {"process": {"names": ["acme"], "report": True}},
+        {"title": {"waits": ["x"]}},
+        {"turn": {"escape": "yes"}},
+        {"resume": {"latest": "--continue"}},
+        {"colour": "red"},
+    ],
+)
+def test_what_the_reader_of_agent_files_refuses_the_schema_refuses(wrong: dict[str, Any]) -> None:
+    good: dict[str, Any] = {"format": 1, "name": "acme", "process": {"names": ["acme"]}}
+    assert parse_agent(as_toml(good), "p").name == "acme"
+    jsonschema_rs.validate(agent_schema(), good)
+    with pytest.raises(PackFormatError, match=r"^pack file p"):
+        parse_agent(as_toml({**good, **wrong}), "p")
+    assert not jsonschema_rs.is_valid(agent_schema(), {**good, **wrong})
 
 
 def test_a_new_pack_and_the_documented_one_are_by_the_schema() -> None:

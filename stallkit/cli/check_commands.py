@@ -147,7 +147,7 @@ def explain_command(
     reports = made.explain(snapshot.screen)
     if as_json:
         signatures = [_as_object(report) for report in reports]
-        facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot)]
+        facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(snapshot, made.words)]
         described = {"version": 1, "target": snapshot.target, **unstructure(verdict)}
         read = _reading_object(verdict.detection.reading)
         inside = [unstructure(one) for one in asked_inside(snapshot)]
@@ -182,7 +182,7 @@ def _verdict_lines(verdict: Verdict, snapshot: Snapshot) -> Iterator[str]:
     yield from _reading_lines(verdict.detection.reading)
     prompt = snapshot.screen.prompt_line
     yield f"prompt line (row {prompt.row}): {prompt.text!r}"
-    yield from (f"fact: {fact}; argues for {side}" for fact, side in arguments(snapshot))
+    yield from (f"fact: {fact}; argues for {side}" for fact, side in arguments(snapshot, verdict.detection.words))
 
 
 def _claim_lines(verdict: Verdict) -> Iterator[str]:

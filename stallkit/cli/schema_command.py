@@ -9,19 +9,20 @@ import click
 
 from stallkit.cli.printed_json import COMMANDS, SCHEMAS, VALUES, json_schema
 from stallkit.cli.verb_group import like
+from stallkit.packs.agent_file import agent_schema
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.press.policy_schema import policy_schema
 from stallkit.supervise.settings_schema import settings_schema
 
 __all__ = ["schema_command"]
 
-_FILES = ("pack", "policy", "settings")
+_FILES = ("pack", "agent", "policy", "settings")
 
 
 @click.command("schema")
 @click.argument("words", metavar="[NAME]", nargs=-1)
 def schema_command(words: tuple[str, ...]) -> None:
-    """Print a JSON schema: of the files pack, policy or settings, of a value, or of what a command prints with --json.
+    """Print a JSON schema: of a pack, agent, policy or settings file, of a value, or of what a command prints.
 
     An editor with a TOML language server checks a file that begins with a line such as `#:schema ./pack.schema.json`.
     NAME is that of a file or value, or the words of a command; without it, all are listed.
@@ -45,6 +46,8 @@ def _schema(name: str) -> dict[str, Any]:
     match name:  # each imports what it describes
         case "pack":
             return pack_schema()
+        case "agent":
+            return agent_schema()
         case "policy":
             return policy_schema()
         case "settings":

@@ -11,6 +11,7 @@ from typing import Collection, Iterable, Mapping, Sequence
 
 from attrs import evolve
 
+from stallkit.core.agent import Vocabulary
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.facts import (
@@ -218,9 +219,9 @@ def _takes_commands(alive: Sequence[Member]) -> bool:
     return bool(alive) and all(one.interactive and one.names & SHELLS for one in alive)
 
 
-def _say_their_names(now: Snapshot, known: frozenset[str]) -> frozenset[str]:
+def _say_their_names(now: Snapshot, known: frozenset[str], words: Vocabulary) -> frozenset[str]:
     """The agents that say themselves that they are there, by a guarded signal; or by name, where no more is known."""
-    says = (*now.signals, *claims(now))
+    says = (*now.signals, *claims(now, words))
     names = {one.app for one in says if one.app and one.counts and one.guard is not Guard.NONE}
     if now.foreground in known and not (now.kernel and now.kernel.members):
         names.add(now.foreground)
@@ -229,7 +230,7 @@ def _say_their_names(now: Snapshot, known: frozenset[str]) -> frozenset[str]:
 
 def _absent(engine: Engine, now: Snapshot) -> frozenset[str]:
     """The packs none of whose programs can be there."""
-    kernel, names = now.kernel or KernelFacts(), _say_their_names(now, engine.agents)
+    kernel, names = now.kernel or KernelFacts(), _say_their_names(now, engine.agents, engine.words)
     here = names or agents(engine.agents, kernel)
     if here is None or _is_relayed(kernel):
         return frozenset()

@@ -7,11 +7,11 @@ front, and reads.
 
 from __future__ import annotations
 
-import re
 from typing import Collection, Iterator
 
 from attrs import evolve
 
+from stallkit.core.agent import Vocabulary
 from stallkit.core.facts import SHELLS, plain
 from stallkit.core.marks import Marks
 from stallkit.core.signal import Guard, Signal
@@ -31,22 +31,15 @@ _STATES: dict[str, State] = {
     "error": State.IDLE,
 }
 _KINDS: dict[str, Kind] = {"permission": Kind.PERMISSION, "question": Kind.QUESTION, "auth": Kind.LOGIN}
-# Titles of agents that say what they do; measured, see docs/signals.md.
-_TITLES = (
-    (re.compile(r"\[ [!.] \] Action Required"), "codex", State.WAITING),
-    (re.compile(r"✋\ufe0f?  ?Action Required"), "gemini", State.WAITING),
-    (re.compile(r"✦\ufe0f?  ?Working"), "gemini", State.WORKING),
-    (re.compile(r"◇\ufe0f?  ?Ready"), "gemini", State.IDLE),
-)
 
 
-def claims(snapshot: Snapshot) -> list[Signal]:
-    """The signals in the session's own output, the ones that decide first."""
+def claims(snapshot: Snapshot, words: Vocabulary) -> list[Signal]:
+    """The signals in the session's own output, the ones that decide first; `words` tell what titles mean."""
     marks, title = snapshot.marks, snapshot.screen.title
     if marks is None and not title:
         return []
     names, taken_at = _names(snapshot), snapshot.taken_at
-    said = [*_reports(marks, names, taken_at), *_title(title)]
+    said = [*_reports(marks, names, taken_at), *_title(title, words)]
     if _only_a_shell_reads(snapshot):
         said = [
             one if one.app in names else evolve(one, stale="its program is gone, and a shell reads") for one in said
@@ -93,12 +86,11 @@ def _report(status: Status, names: Collection[str], now: float | None) -> Signal
     )
 
 
-def _title(title: str | None) -> Iterator[Signal]:
-    for pattern, app, state in _TITLES:
-        if title and (found := pattern.search(title)):
-            kind = Kind.PERMISSION if state is State.WAITING else None
-
-            yield Signal("title", state, kind, app=app, words=one_line(found[0]))
+def _title(title: str | None, words: Vocabulary) -> Iterator[Signal]:
+    for app, name, text in words.titled(title or ""):
+        state = State(name)
+        kind = Kind.PERMISSION if state is State.WAITING else None
+        yield Signal("title", state, kind, app=app, words=one_line(text))
 
 
 def _notice(marks: Marks | None, now: float | None) -> Iterator[Signal]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from stallkit.core.agent import NO_WORDS, Vocabulary
 from stallkit.core.composer import Composer
 from stallkit.core.last_message import ITEM, last_message, prose
 from stallkit.core.screen import Screen
@@ -57,9 +58,14 @@ class EndedTurn:
     at_once: bool = True
 
 
-def ended_turn(screen: Screen, composer: Composer | None = None, top: int | None = None) -> EndedTurn:
-    """How the turn ended whose last message stands above the composer, which is described, or begins at row `top`."""
-    return _of_rows(*last_message(screen, composer, top))
+def ended_turn(
+    screen: Screen, composer: Composer | None = None, top: int | None = None, words: Vocabulary = NO_WORDS
+) -> EndedTurn:
+    """How the turn ended whose last message stands above the composer, which is described, or begins at row `top`.
+
+    `words` are those of known agents.
+    """
+    return _of_rows(*last_message(screen, composer, top, words))
 
 
 def of_message(message: str) -> EndedTurn:

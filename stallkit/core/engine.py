@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterable, Mapping, Self
 import regex
 from attrs import field, frozen
 
+from stallkit.core.agent import NO_WORDS, Vocabulary
 from stallkit.core.facts import INTERPRETERS
 from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keywords import Keywords
@@ -100,6 +101,7 @@ class Detection:
     not_asked: frozenset[str] = frozenset()  # packs whose programs are known not to be in the foreground
     left: Match | None = None  # what one of those packs would have found
     told: SignatureRef | None = None  # of one that was read back from JSON: what it said
+    words: Vocabulary = field(default=NO_WORDS, eq=False)  # of the agents that the packs know
 
     __repr__ = short_repr("match", "screen")
 
@@ -260,6 +262,11 @@ class Engine:
         return frozenset(self.executables)
 
     @cached_property
+    def words(self) -> Vocabulary:
+        """What the agents that the packs know write of themselves."""
+        return Vocabulary(agent for pack in self.packs for agent in pack.agents)
+
+    @cached_property
     def programs(self) -> tuple[tuple[str, frozenset[str]], ...]:
         """The name of each pack that is for some programs only, and these."""
         return tuple((pack.name, pack.foreground) for pack in self.packs if pack.foreground)
@@ -293,9 +300,12 @@ class Engine:
             elif tried.match is not None:
                 below = look.livelier_below(tried.match, candidates)
                 if below is None:
-                    return Detection(screen, tried.match, look.undecided, tuple(vetoed), self.executables)
+                    return self._found(look, vetoed, tried.match)
                 vetoed.append(Veto(rule, below))
-        return Detection(screen, None, look.undecided, tuple(vetoed), self.executables)
+        return self._found(look, vetoed, None)
+
+    def _found(self, look: _Look, vetoed: list[Veto], match: Match | None) -> Detection:
+        return Detection(look.screen, match, look.undecided, tuple(vetoed), self.executables, words=self.words)
 
     def explain(self, screen: Screen | str) -> tuple[Report, ...]:
         """For every signature, in order of trial: how it fared, which of its clauses held, and where."""

@@ -7,6 +7,7 @@ from typing import Sequence
 
 from attrs import frozen
 
+from stallkit.core.agent import Vocabulary
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Match
 from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, TtyFacts, listens
@@ -47,7 +48,7 @@ def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
 
 
-def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
+def arguments(snapshot: Snapshot, words: Vocabulary) -> list[tuple[str, str]]:
     """Each fact other than the screen, in words, and what it argues for; unknown facts are listed as unknown."""
     kernel, tty, marks = snapshot.kernel, snapshot.tty, snapshot.marks
     facts = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
@@ -75,13 +76,13 @@ def arguments(snapshot: Snapshot) -> list[tuple[str, str]]:
         modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
         secret = tty.canonical and not tty.echo
         facts.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
-    return facts + reported(marks) + said(snapshot)
+    return facts + reported(marks) + said(snapshot, words)
 
 
-def said(snapshot: Snapshot) -> list[tuple[str, str]]:
+def said(snapshot: Snapshot, words: Vocabulary) -> list[tuple[str, str]]:
     """Each signal in words, and what it argues for: nothing, where it is stale."""
     rows = []
-    for signal in (*snapshot.signals, *claims(snapshot)):
+    for signal in (*snapshot.signals, *claims(snapshot, words)):
         stale = f"; stale: {signal.stale}" if signal.stale else ""
         rows.append((signal.told + stale, str(signal.state) if signal.counts else "nothing"))
     return rows or [("signals: none", "nothing")]

@@ -50,7 +50,7 @@ class Watchdog:
 
     >>> from stallkit.core.activity import Activity, Connection, ProcessActivity
     >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
-    >>> agent = ProcessActivity(7, 1, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
+    >>> agent = ProcessActivity(7, 1, "acme", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
     >>> hung = Watchdog.begin(0.0, Sighting(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
     >>> hung.evidence[:2]
     ('nothing came on 1 TCP connection for 200 s', 'what was sent 199 s ago has no answer')

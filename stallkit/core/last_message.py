@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Sequence
 
+from stallkit.core.agent import NO_WORDS, Vocabulary
 from stallkit.core.composer import Composer, written
 from stallkit.core.frames import EDGE, unframed
 from stallkit.core.screen import Screen
@@ -24,10 +25,9 @@ _COMPOSER = re.compile(r"^\s*[│┃]?\s*[>❯›●*!](?:\s|$)")
 _FRAME = re.compile(r"^\s*[─━═▀▄╭╮╰╯┌┐└┘╹╻]{3,}\s*$")
 _MARK = re.compile(r"^( {0,3})(?:[●•✦⏺◆✗✕✖■⚠ℹ*]|⎿|└)\s+(?=\S)")
 _CALL = re.compile(r"\s*(?:[^\w\s]|[xo]) {2,3}[A-Z]\w* ")  # how far a tool is, and which: the first row of its box
-# What agents write below a message: how long it took, tips, the folder, keys.
+# What programs write below a message: tips, the folder, keys.  Packs know more of theirs.
 _CHROME = re.compile(
-    r"^\s*(?:[✻✢✳✶✽·*∴] ?\S+ for \d+|Worked for |└? ?Tip: |Tokens: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |▣ "
-    r"|[●○◐◉] \w+ · /|(?:~|/)\S*(?: \[.*\])?$|Thought for |Press \w+ again|Esc )"
+    r"^\s*(?:└? ?Tip: |\? for shortcuts|[Ss]hift\+[Tt]ab |Ctrl\+\w |(?:~|/)\S*(?: \[.*\])?$|Press \w+ again|Esc )"
 )
 # The same of programs that no pack knows, right above the composer: counts, a status, notes, an offer to help.
 _STATUS = re.compile(
@@ -44,8 +44,6 @@ _BELOW = (_RULE, _STATUS, _GAUGE)
 _SPEAKER = re.compile(r"^()(?:assistant|system|ai|agent|bot|model):(?:\s+|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\S{1,16}(?: \S{1,2})?")  # a prompt at which a person types to it
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
-_NOTICE = re.compile(r"This request failed\. Press F12 ")  # below the failure that it is about (Gemini CLI)
-_OVER = re.compile(r"▣ (?!.*interrupted)")  # OpenCode's
 _FRAMED = re.compile(r"^ {0,3}┃\s*(?=\S)")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBERED = re.compile(r"^\s*\d+ (?= *\S)(?!\d*[.)])")
@@ -66,17 +64,17 @@ _BANNER = re.compile(r"^\W*(?:[\w.-]+ ){1,3}\(?v\d+\.\d+[\w.-]*\)?\W*$")
 ITEM = re.compile(r"^\s*(?:[-*•·]|\d+[.)]|[A-Za-z][.)]|\[.\])\s+")
 
 
-def _above(screen: Screen, bottom: int) -> list[str]:
+def _above(screen: Screen, bottom: int, words: Vocabulary) -> list[str]:
     """The rows above the composer, without what stands between the message and it."""
     rows = unframed(screen.lines[max(0, bottom - ROWS) : bottom])
     rows = [row if row == EDGE else _BAR.sub("", row.rstrip()).rstrip() for row in rows]
     below = ""
-    while rows and (rows[-1] == EDGE or any(one.match(rows[-1]) for one in _BELOW) or _is_chrome(rows[-1])):
+    while rows and (rows[-1] == EDGE or any(one.match(rows[-1]) for one in _BELOW) or _is_chrome(rows[-1], words)):
         below = rows.pop().strip() or below
-    return _failure(rows) if _OVER.match(below) else rows
+    return _failure(rows, words) if words.is_over(below) else rows
 
 
-def _failure(rows: list[str]) -> list[str]:
+def _failure(rows: list[str], words: Vocabulary) -> list[str]:
     """Rows whose last ones may be in a frame: an agent frames what its person says, and its own failures.
 
     Only a failure is followed by the line that its turn is over, and has something of that turn above it.
@@ -85,14 +83,14 @@ def _failure(rows: list[str]) -> list[str]:
     while top and _FRAMED.match(rows[top - 1]):
         top -= 1
     above = next((row.strip() for row in reversed(rows[:top]) if row.strip()), "")
-    if top == len(rows) or not above or above.startswith("▣"):
+    if top == len(rows) or not above or words.is_below(above):
         return rows
     first, *more = [_FRAMED.sub("", row).strip() for row in rows[top:]]
     return [f"● Error: {first}", *(f"  {row}" for row in more)]
 
 
 def last_message(
-    screen: Screen, composer: Composer | None = None, top: int | None = None
+    screen: Screen, composer: Composer | None = None, top: int | None = None, words: Vocabulary = NO_WORDS
 ) -> tuple[list[str], bool, bool]:
     """The rows of the last block of text above the composer, its mark removed; empty where there is none.
 
@@ -104,7 +102,7 @@ def last_message(
     whole = at_once = False
     bottom = _top(screen, composer, top)
     lead = _lead(screen, bottom)
-    above = _above(screen, bottom)
+    above = _above(screen, bottom, words)
     for place, row in reversed([*enumerate(above)]):
         mark = _MARK.match(row) or _SPEAKER.match(row)
         if row == EDGE and not any(line.strip() for line in found):
@@ -115,14 +113,14 @@ def last_message(
         if row == EDGE or (mark is None and (_PERSON.match(row) or (lead and row.startswith(lead)))):
             whole = at_once = True
             break
-        if _RULE.match(row) or _is_chrome(row):
+        if _RULE.match(row) or _is_chrome(row, words):
             if found and not _RULE.match(row):
                 break
             if found and not row.strip():
                 found.append("")
             continue
         found.append(" " * mark.end() + row[mark.end() :] if mark else row)
-        if mark and _NOTICE.match(row, mark.end()):
+        if mark and words.is_notice(row[mark.end() :]):
             found.clear()
         elif mark:
             whole, before = True, next((line for line in reversed(above[:place]) if line.strip()), "")
@@ -174,9 +172,9 @@ def _top(screen: Screen, composer: Composer | None, top: int | None) -> int:
     return screen.cursor.row if screen.cursor else len(screen.lines)
 
 
-def _is_chrome(row: str) -> bool:
+def _is_chrome(row: str, words: Vocabulary) -> bool:
     aligned = len(row) - len(row.lstrip(" ")) >= _RIGHT
-    return aligned or _CHROME.match(row) is not None
+    return aligned or _CHROME.match(row) is not None or words.is_below(row)
 
 
 def _without_code(rows: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Whether a program says that it goes on by itself: a refused request that it sends again, a limit whose end it awaits.
 
-Pure.  The words are those that agents show while they do so; the lowest of them count, and only below the last message.
+Pure.  The words are those of any program, and those that packs have of their own (`Vocabulary`); the lowest of them
+count, and only below the last message.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from enum import Enum, auto
 from functools import lru_cache
 
+from stallkit.core.agent import NO_WORDS, Vocabulary
 from stallkit.core.screen import Screen
 
 __all__ = ["MESSAGE", "PERSON", "retrying"]
@@ -20,16 +22,12 @@ _SAYS = re.compile(
     r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
     r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)$)"
     r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
-    r"|\breconnecting(?:\.{3}|…)|\btaking a bit longer, we're still on it"
+    r"|\breconnecting(?:\.{3}|…)"
     r"|\bcontinu(?:e|es|ing) automatically (?:at|in|on|when|shortly)\b",
     re.IGNORECASE,
 )
-# Claude Code, where it does not go on although it had said so.
-_STAYS = re.compile(
-    r"\bautomatic continue (?:stopped|cancell?ed|was turned off|did not run)|\bnot resume on its own", re.I
-)
-# One of these stands in whatever fits the two, in small letters; none has a letter with a third form (i, k, s).
-_NEEDS = ("retry", "attempt", "reconnect", "onger, we", "cont", "not re")
+# One of these stands in whatever fits, in small letters; none has a letter with a third form (i, k, s).
+_NEEDS = ("retry", "attempt", "reconnect", "cont")
 _BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
 MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
 PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
@@ -44,14 +42,14 @@ class _Row(Enum):
     NOTHING = auto()
 
 
-def retrying(screen: Screen) -> str | None:
-    """The row that says so; None where none does.
+def retrying(screen: Screen, words: Vocabulary = NO_WORDS) -> str | None:
+    """The row that says so, in any program's words or in those of known agents; None if none does.
 
     >>> retrying(Screen.from_text("✻ API error · Retrying in 2s · attempt 3/10"))
     '✻ API error · Retrying in 2s · attempt 3/10'
     """
     persons = 0
-    rows = [_said(drawn) for drawn in screen.tail(ROWS).text.split("\n")]
+    rows = [_said(drawn, words) for drawn in screen.tail(ROWS).text.split("\n")]
     for said in reversed([row for row in rows if row is not _Row.NOTHING]):
         if said is _Row.PERSON:
             persons += 1  # the lowest is the composer, or what was asked last
@@ -65,15 +63,14 @@ def retrying(screen: Screen) -> str | None:
 
 
 @lru_cache(maxsize=4_096)  # most rows stood in the look before
-def _said(drawn: str) -> str | _Row:
+def _said(drawn: str, words: Vocabulary) -> str | _Row:
     """The words of a row that says so, or else what it is."""
     row = _BAR.sub("", drawn)
     if PERSON.match(row):
         return _Row.PERSON
+    if words.stays(row):
+        return _Row.STAYS
     small = row.lower()
-    if any([piece in small for piece in _NEEDS]):
-        if _STAYS.search(row):
-            return _Row.STAYS
-        if _SAYS.search(row):
-            return row.strip(" │┃╭╰")[:WORDS].strip()
+    if words.retries(row) or (any([piece in small for piece in _NEEDS]) and _SAYS.search(row)):
+        return row.strip(" │┃╭╰")[:WORDS].strip()
     return _Row.MESSAGE if MESSAGE.match(row) else _Row.NOTHING

@@ -6,9 +6,10 @@ import re
 from enum import IntEnum, StrEnum
 from typing import Any, Iterable, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from attrs.validators import ge, instance_of, le
 
+from stallkit.core.agent import Agent
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
 from stallkit.core.facts import INTERPRETERS, SHELLS
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
-API = 1  # of packs: increased when an older stallkit could misread a newer pack
+API = 2  # of packs: increased when an older stallkit could misread a newer pack
 
 
 class State(StrEnum):
@@ -362,6 +363,10 @@ def _names(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
+def _agents(values: Iterable[Agent]) -> tuple[Agent, ...]:
+    return tuple(values)
+
+
 def _patterns(values: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(patterns) for name, patterns in values.items()}
 
@@ -373,7 +378,8 @@ class Pack:
     `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
     process names) come before generic ones.  `general`: its signatures are forms that programs share, and say less than
     one of the program's own.  `executables` are, by the name of a program, shell patterns for the path of the file that
-    it runs; a program without one runs a file of its own name.  Raises DuplicateSignature for an id that occurs twice.
+    it runs; a program without one runs a file of its own name.  `agents` (`with_agents`) is what is known of its
+    programs beside their screens.  Raises DuplicateSignature for an id that occurs twice.
 
     >>> Pack("acme", signatures=[Signature(id="done", title="done", state="ended", all_of=["bye"])]).name
     'acme'
@@ -388,6 +394,7 @@ class Pack:
     distribution: str = ""
     general: bool = field(default=False, validator=instance_of(bool))
     executables: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
+    agents: tuple[Agent, ...] = field(default=(), converter=_agents)
 
     __repr__ = short_repr("name", "version")
 
@@ -402,6 +409,13 @@ class Pack:
     def own(self) -> frozenset[str]:
         """The programs that it names, without interpreters and shells, which run any program."""
         return self.foreground - INTERPRETERS - SHELLS
+
+    def with_agents(self, agents: Iterable[Agent]) -> Pack:
+        """The pack that knows these programs as well; their processes join its `foreground` and `executables`."""
+        known = tuple(agents)
+        executables = {one.name: one.process.executables for one in known if one.process.executables}
+        names = self.foreground.union(*(one.process.names for one in known))
+        return evolve(self, agents=known, foreground=names, executables={**self.executables, **executables})
 
     def order(self, signature: Signature) -> tuple[Any, ...]:
         """The sort key of one of its signatures; equal ones keep their order in the file."""

@@ -1,7 +1,6 @@
 """What an agent's screen counts while it works: how long this turn has taken, and its tokens or bytes.  Pure.
 
-Codex shows ``(3m 12s • esc to interrupt)``, Claude Code ``(12s · ↓ 1.2k tokens)``, Gemini ``(esc to cancel, 15s)``,
-Copilot ``Working · 93 B``, OpenCode nothing.
+As in ``(3m 12s • esc to interrupt)``, ``(12s · ↓ 1.2k tokens)``, ``(esc to cancel, 15s)``, ``Working · 93 B``.
 """
 
 from __future__ import annotations

@@ -103,11 +103,16 @@ def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kerne
     """Whether what is known allows that state."""
     if _nothing_waits(facts):
         return state is State.WORKING
-    if verdict.state is State.WORKING and (retrying(snapshot.screen) or (verdict.match and facts.rests is False)):
+    if verdict.state is State.WORKING and _goes_on(verdict, snapshot.screen, facts):
         return False  # it says so itself, and moves
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False
     return not _was_printed(snapshot.screen) or state is State.WORKING
+
+
+def _goes_on(verdict: Verdict, screen: Screen, facts: Kernel) -> bool:
+    """Whether it says that it works, and moves or tries again."""
+    return bool(retrying(screen, verdict.detection.words) or (verdict.match and facts.rests is False))
 
 
 def _was_printed(screen: Screen) -> bool:

@@ -17,7 +17,7 @@ _WEIGHTS = {Guard.PROCESS: Weight.OWN_WORD, Guard.NAMED: Weight.SIGN, Guard.NONE
 
 def heard(look: Look) -> tuple[Signal, ...]:
     """All that the programs say of themselves, outside of their output and in it."""
-    return (*look.snapshot.signals, *printed(look.snapshot))
+    return (*look.snapshot.signals, *printed(look.snapshot, look.detection.words))
 
 
 def signal_claim(look: Look) -> Claim | None:

@@ -104,7 +104,7 @@ def _verdict(look: Look, claims: Claims, outcome: Outcome) -> Verdict:
         proof_in_s=_proof_in_s(look, outcome),
     )
     if outcome.state in (State.WORKING, State.QUOTA):
-        return evolve(verdict, retrying=retrying(look.snapshot.screen))
+        return evolve(verdict, retrying=retrying(look.snapshot.screen, look.detection.words))
     return evolve(verdict, ended_turn=_turn(verdict)) if outcome.state is State.IDLE else verdict
 
 
@@ -136,5 +136,5 @@ def _turn(verdict: Verdict) -> EndedTurn:
     match = verdict.match
     composer = match.signature.composer if match else None
     top = match.spans[0].line if match and match.spans and composer is None else None
-    shown = ended_turn(verdict.detection.screen, composer, top)
+    shown = ended_turn(verdict.detection.screen, composer, top, verdict.detection.words)
     return shown if says is None or says.error is None else of_failure(says.words, says.error, shown)

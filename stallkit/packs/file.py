@@ -1,4 +1,4 @@
-"""The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack`.
+"""The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack` with its agent files.
 
 Format 1.  Top level: format, name, priority, foreground (process names), general (its signatures are forms that many
 programs share), signature (a list of tables).  A signature's keys are those of `Signature`; a clause is a string (a
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Callable, Collection, TypeVar
+from types import MappingProxyType
+from typing import Any, Callable, Collection, Mapping, TypeVar
 
 import regex
 from attrs import fields
@@ -19,6 +20,7 @@ from stallkit.core.composer import Composer
 from stallkit.core.matcher import compiled
 from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
+from stallkit.packs.agent_file import agent_files, parse_agents
 from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 
@@ -30,6 +32,7 @@ TOP = frozenset(
 )  # keys of the file itself
 _ENUMS = {field.name for field in fields(Signature)} & {"state", "kind", "severity", "cursor", "certainty"}
 _LISTS = {"hits", "misses"}
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 _WORDS = {str: "a string", int: "a number", float: "a number", bool: "true or false"}
 _TYPES: dict[str, tuple[type, ...]] = (
     dict.fromkeys(
@@ -57,12 +60,16 @@ def _keys_of(cls: type) -> set[str]:
 
 
 def read_pack(path: Path) -> Pack:
-    """The pack in a file, installed or not.  Raises OSError and PackFormatError."""
-    return parse_pack(path.read_bytes(), str(path), name=path.parent.name.removeprefix("stallkit_"))
+    """The pack in a file, installed or not, with the agent files beside it.  Raises OSError and PackFormatError."""
+    name = path.parent.name.removeprefix("stallkit_")
+    return parse_pack(path.read_bytes(), str(path), name, agent_files(path.parent))
 
 
-def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
-    """The pack in a file's content; `path` is for messages, `name` is used where the file gives none."""
+def parse_pack(content: bytes | str, path: str, name: str, agents: Mapping[str, bytes] = _NO_FILES) -> Pack:
+    """The pack in a file's content, with the agents of the files in `agents`, by their paths.
+
+    `path` is for messages, `name` is used if the file gives none.  Raises PackFormatError.
+    """
     try:
         file = parse_toml(content, path)
     except TomlError as error:
@@ -80,7 +87,7 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
         if signature.id in seen:
             raise at.error(number, "id", f"{signature.id!r} occurs twice", "rename one of them")
         seen.add(signature.id)
-    return at.build(
+    pack = at.build(
         None,
         "",
         lambda: Pack(
@@ -92,6 +99,7 @@ def parse_pack(content: bytes | str, path: str, name: str) -> Pack:
             general=data.get("general", False),
         ),
     )
+    return pack.with_agents(parse_agents(agents)) if agents else pack
 
 
 class Checker:

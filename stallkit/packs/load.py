@@ -13,26 +13,44 @@ import pkgutil
 import sys
 from contextlib import suppress
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
+from typing import Mapping
 
 from stallkit import private
 from stallkit.config import cache_dir
-from stallkit.core import composer, dialog, keys, needs, pattern, signature
-from stallkit.packs import dialog_rows
+from stallkit.core import agent, composer, dialog, keys, needs, pattern, signature
+from stallkit.packs import agent_file, dialog_rows
 from stallkit.packs import file as reader
 
 __all__ = ["checked_before", "load_pack", "restored", "through"]
 
 _FILE, _DIGEST = "signatures.toml", sha256().digest_size
-_CODE = (signature, keys, composer, dialog, needs, pattern, dialog_rows, reader, sys.modules[__name__])
-_CLASSES = [one for module in _CODE[:4] for one in vars(module).values() if isinstance(one, type)]
+_CODE = (
+    signature,
+    keys,
+    composer,
+    dialog,
+    agent,
+    needs,
+    pattern,
+    dialog_rows,
+    agent_file,
+    reader,
+    sys.modules[__name__],
+)
+_CLASSES = [one for module in _CODE[:5] for one in vars(module).values() if isinstance(one, type)]
 _VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith("stallkit.core.")}
 _MADE_BY = sha256(b"".join([sys.version.encode(), *(Path(str(one.__file__)).read_bytes() for one in _CODE)])).digest()
 _checked: dict[int, tuple[signature.Signature, ...]] = {}  # by identity: the signatures whose patterns were checked
 
 
 def load_pack(package: str) -> signature.Pack:
-    """The pack of a package, from the ``signatures.toml`` inside it; the registry adds its version and distribution.
+    """The pack of a package, from its ``signatures.toml``, and its ``agent.toml`` if it has one.
+
+    A pack of several programs has a folder ``agents`` with a file for each.  The registry adds version and
+    distribution.
 
     Raises PackFormatError; OSError where the package ships no such file.
 
@@ -42,17 +60,25 @@ def load_pack(package: str) -> signature.Pack:
     content, folder = pkgutil.get_data(package, _FILE) or b"", None
     with suppress(OSError, RuntimeError):  # a user without a home
         folder = cache_dir()
-    path = Path(str(sys.modules[package].__file__)).with_name(_FILE)
-    return through(folder and folder / "packs", content, str(path), package.removeprefix("stallkit_"))
+    path, agents = Path(str(sys.modules[package].__file__)).with_name(_FILE), agent_file.agent_files(files(package))
+    return through(folder and folder / "packs", content, str(path), package.removeprefix("stallkit_"), agents)
 
 
-def through(folder: Path | None, content: bytes, path: str, name: str, made_by: bytes = _MADE_BY) -> signature.Pack:
-    """The pack in a file's content, as a folder has it, or else kept there.  Raises PackFormatError."""
-    key = sha256(made_by + sha256(name.encode()).digest() + content).digest()
+def through(
+    folder: Path | None,
+    content: bytes,
+    path: str,
+    name: str,
+    agents: Mapping[str, bytes] = MappingProxyType({}),
+    made_by: bytes = _MADE_BY,
+) -> signature.Pack:
+    """The pack in the content of its files, as a folder has it, or else kept there.  Raises PackFormatError."""
+    texts = (name.encode(), *(part for path, file in agents.items() for part in (path.encode(), file)), content)
+    key = sha256(made_by + b"".join(sha256(text).digest() for text in texts)).digest()
     kept = folder and folder / sha256(os.fsencode(f"{__file__}\0{path}")).hexdigest()[:32]  # one file a pack
     pack = _read(kept, key) if kept else None
     if pack is None:
-        pack = reader.parse_pack(content, path, name)
+        pack = reader.parse_pack(content, path, name, agents)
         if kept:
             _write(kept, key + pickle.dumps(pack))
     _checked[id(pack.signatures)] = pack.signatures

@@ -119,7 +119,9 @@ def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str
         found = check_session(transport, services.engine(), prove=True)
     finally:
         transport.close()
-    facts = [{"fact": fact, "argues_for": side} for fact, side in arguments(found.snapshot)]
+    facts = [
+        {"fact": fact, "argues_for": side} for fact, side in arguments(found.snapshot, found.verdict.detection.words)
+    ]
     return {**dump(found), "facts": facts}
 
 

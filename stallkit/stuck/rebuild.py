@@ -285,7 +285,8 @@ class _Work:
         """The command by which it goes on by itself; None where none is known."""
         if manifest.resume is not None:
             return tuple(GO_ON if word == "{text}" else word for word in manifest.resume) or None
-        return told_command(manifest.command, GO_ON, manifest.directory, folders_of(self.name).transcript)
+        agents = self.engine().words.agents
+        return told_command(manifest.command, GO_ON, agents, manifest.directory, folders_of(self.name).transcript)
 
     def set_going(self) -> None:
         """Type what it is to do into its composer, unless its command says so, or its manifest that nobody is to."""

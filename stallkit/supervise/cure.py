@@ -15,7 +15,6 @@ from stallkit.press.decisions import Action, Decision, Escalate, Interrupt, Rest
 from stallkit.press.gate import End
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
-from stallkit.sessions.resuming import AGENTS
 
 __all__ = ["RESTART_AFTER_S", "Cure", "Hang", "cure", "cures", "hang_after", "on_cure", "under_way"]
 
@@ -67,27 +66,27 @@ def cure(
     if hang is None or verdict.hung is None or verdict.retrying or not (may.escape or may.restart):
         return None
     scene = Scene.of(snapshot)
-    agents = sorted((verdict.agents or frozenset()) & set(AGENTS))
+    agents = verdict.detection.words.resumable(verdict.agents or ())
     if not policy.presses or len(agents) != 1:
         return None
     if policy.agents and not scene.agents(Asked.of(verdict), policy.agents):
         return None
     if policy.rule_for(verdict, scene) is not None:
         return None
-    why = f"{agents[0]} has hung for {verdict.hung.since_s:.0f} s"
+    why = f"{agents[0].name} has hung for {verdict.hung.since_s:.0f} s"
     pressed = hang.interrupted_at
-    if may.escape and AGENTS[agents[0]].escape and pressed is None:
+    if may.escape and agents[0].turn.escape and pressed is None:
         return (
             Interrupt(why)
             if hang.refused < TRIES
-            else Escalate(f"{agents[0]} hangs, and is not interrupted: {hang.why}")
+            else Escalate(f"{agents[0].name} hangs, and is not interrupted: {hang.why}")
         )
     if not may.restart or hang.restarted or (pressed is not None and now < pressed + may.restart_after_s):
         return None
     return (
         Restart(why, resumes=True)
         if hang.refused < TRIES
-        else Escalate(f"{agents[0]} hangs, and is not ended: {hang.why}")
+        else Escalate(f"{agents[0].name} hangs, and is not ended: {hang.why}")
     )
 
 

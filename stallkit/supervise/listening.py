@@ -10,24 +10,22 @@ from typing import Literal, Mapping
 
 from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
+from stallkit.packs.registry import installed_engine
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.listener import PaneListener
 
-__all__ = ["LISTEN", "REPORTERS", "Listen", "Listening"]
+__all__ = ["LISTEN", "Listen", "Listening"]
 
 Listen = Literal["auto", "all", "never"]
 LISTEN: tuple[Listen, ...] = ("auto", "all", "never")
 
-# Programs that report of themselves unasked (OSC 7501), or notify; `node` runs several of them, `stallkit` wraps any.
-REPORTERS = frozenset(
-    {"agy", "aider", "amp", "claude", "codex", "copilot", "crush", "gemini", "goose", "node", "opencode", "pi"}
-    | {"qwen", "stallkit", "vibe", "vtcode"}
-)
+# Beside those of which packs say that they report: `stallkit` wraps any, and the kernel names some of them `node`.
+_REPORTERS = frozenset({"node", "stallkit"})
 
 
 class Listening:
-    """The panes that are listened to: ``auto``, those with a program of `REPORTERS` in front; ``all``; or ``never``."""
+    """The panes that are listened to: ``auto``, those whose program in front may report; ``all``; or ``never``."""
 
     def __init__(self, server: Server, which: Listen = "auto") -> None:
         self._which = which
@@ -66,5 +64,6 @@ class Listening:
 
 def _reports(seen: Snapshot) -> bool:
     """Whether a program in the foreground may report of itself."""
+    reporters = _REPORTERS | installed_engine().words.reporters
     members = seen.kernel.members if seen.kernel else ()
-    return seen.foreground in REPORTERS or any(not REPORTERS.isdisjoint(member.names) for member in members)
+    return seen.foreground in reporters or any(not reporters.isdisjoint(member.names) for member in members)

@@ -155,7 +155,7 @@ def _failure_above(verdict: Verdict) -> str | None:
     match = verdict.match
     if verdict.state is not State.WAITING or match is None or match.signature.dialogs or not match.spans:
         return None
-    turn = ended_turn(verdict.detection.screen, top=match.spans[0].line)
+    turn = ended_turn(verdict.detection.screen, top=match.spans[0].line, words=verdict.detection.words)
     return turn.message if turn.how is How.FAILED else None
 
 

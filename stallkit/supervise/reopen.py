@@ -23,7 +23,7 @@ from stallkit.press.gate import MOVES_S, End, Outcome
 from stallkit.press.interrupt import doubt_of_work
 from stallkit.press.who_asks import is_of
 from stallkit.probes.procfs import PROC, Process
-from stallkit.sessions.resuming import AGENTS, resume_command, session_of, session_shown
+from stallkit.sessions.resuming import resume_command, session_of, session_shown
 from stallkit.sessions.terminate import Ended, end_process
 from stallkit.supervise.restart import Restarter, started_with
 from stallkit.supervise.shell_prompt import ShellPrompt
@@ -62,8 +62,8 @@ def reopening(
     doubt = doubt_of_work(verdict, now)
     if doubt is not None or verdict.match is None or now.identity != before.identity:
         return doubt or "it is another session now"
-    known = sorted((verdict.agents or frozenset()) & set(AGENTS))
-    process = _process(known[0], verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
+    known = verdict.detection.words.resumable(verdict.agents or ())
+    process = _process(known[0].name, verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
     if process is None or now.elsewhere:
         return "which process is the agent is not known for sure"
     agent, session = known[0], session_of(verdict, known[0]) or session_shown(now.screen.text, known[0])
@@ -73,10 +73,10 @@ def reopening(
         given = started_with(register, now.identity) if register is not None else None
     except (StoreError, TransportError) as error:
         return str(error)
-    command = resume_command(given or _command_line(process.pid, agent), agent, session)
+    command = resume_command(given or _command_line(process.pid, agent.name), agent, session)
     if command is None:
         return "how it was started is not wholly understood, so how it goes on is unknown"
-    return Reopening(agent, process, session, command)
+    return Reopening(agent.name, process, session, command)
 
 
 def reopen(

@@ -45,7 +45,7 @@ def judged(case: dict[str, Any]) -> EndedTurn:
     size, cursor = (case["cols"], case["rows"]), (case["cursor_x"], case["cursor_y"])
     screen = Screen.from_text(case["screen"], cursor=cursor, size=size)
     match = ENGINE.detect(screen).match
-    return ended_turn(screen, match.signature.composer if match else None)
+    return ended_turn(screen, match.signature.composer if match else None, words=ENGINE.words)
 
 
 def failure_of(case: dict[str, Any]) -> set[str] | None:

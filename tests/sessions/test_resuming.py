@@ -13,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
 
+from stallkit.core.agent import Agent, Resume
 from stallkit.core.signal import Signal
 from stallkit.core.signature import State
-from stallkit.jsonio import unstructure
-from stallkit.sessions.resuming import AGENTS, resume_command, session_in, session_of, told_command
+from stallkit.packs.registry import installed_engine
+from stallkit.sessions.resuming import resume_command, session_of, told_command
 
+AGENTS = {one.name: one for one in installed_engine().words.agents if one.resume is not None}
+CLAUDE, CODEX = AGENTS["claude"], AGENTS["codex"]
 ID = "0f8b41c2-77aa-4c1e-9d50-3a1f7be2c9d4"
 CACHE = Path(__file__).parents[2] / ".cache" / "agents"
 PROGRAMS = {
@@ -26,6 +29,12 @@ PROGRAMS = {
     for folder in (agent, f"pinned/{agent}")
     if (found := CACHE / folder / "node_modules" / ".bin" / agent).exists() or folder == "pinned/claude"
 }
+
+
+def of(agent: str) -> Resume:
+    found: Agent = AGENTS[agent]
+    assert found.resume is not None
+    return found.resume
 
 
 @pytest.mark.parametrize(
@@ -45,12 +54,12 @@ PROGRAMS = {
     ],
 )
 def test_what_goes_on(agent: str, command: str, resumed: str) -> None:
-    assert resume_command(command.split(), agent, ID) == tuple(resumed.split())
+    assert resume_command(command.split(), AGENTS[agent], ID) == tuple(resumed.split())
 
 
 def test_what_it_was_told_to_do_is_not_told_again() -> None:
     for words in (["fix the tests"], ["--model", "opus", "fix the tests"], ["--verbose", "--", "--fix", "it"]):
-        made = resume_command(["claude", *words], "claude", ID)
+        made = resume_command(["claude", *words], CLAUDE, ID)
         assert made is not None and not {"fix the tests", "--fix", "it"} & set(made)
 
 
@@ -67,7 +76,7 @@ def test_what_it_was_told_to_do_is_not_told_again() -> None:
     ],
 )
 def test_a_command_line_that_is_not_understood_is_not_changed(command: list[str]) -> None:
-    assert resume_command(command, "claude", ID) is None
+    assert resume_command(command, CLAUDE, ID) is None
 
 
 def test_it_is_started_with_a_text_and_what_was_said_before(tmp_path: Path) -> None:
@@ -86,32 +95,32 @@ def test_it_is_started_with_a_text_and_what_was_said_before(tmp_path: Path) -> N
     ):
         kept = tmp_path / Path(command.split()[0]).name
         assert (
-            told_command(command.split(), "TEXT")
+            told_command(command.split(), "TEXT", AGENTS.values())
             == tuple(anew.split())
-            == told_command(command.split(), "TEXT", "/srv/we.b", kept)
+            == told_command(command.split(), "TEXT", AGENTS.values(), "/srv/we.b", kept)
         )
         for folder in [path for path in kept.rglob("*") if path.is_dir()]:
             for name in ("a.jsonl", "rollout-a.jsonl", "session-a"):
                 (folder / name).touch()
-        goes_on = " ".join(told_command(command.split(), "TEXT", "/srv/we.b", kept) or ())
+        goes_on = " ".join(told_command(command.split(), "TEXT", AGENTS.values(), "/srv/we.b", kept) or ())
         assert goes_on.startswith(on or anew), goes_on
-    elsewhere = told_command(["claude"], "TEXT", "/srv/other", tmp_path / "claude")
+    elsewhere = told_command(["claude"], "TEXT", [CLAUDE], "/srv/other", tmp_path / "claude")
     assert elsewhere == ("claude", "TEXT"), "it would end at once: no conversation found to continue"
-    assert told_command(["sh", "-c", "claude"], "TEXT") is None and told_command(["claude", "mcp"], "TEXT") is None
-    assert told_command([], "TEXT") is None
+    for command in (["sh", "-c", "claude"], ["claude", "mcp"], []):
+        assert told_command(command, "TEXT", AGENTS.values()) is None
 
 
 @pytest.mark.parametrize("id", [None, "", "--continue", "a b", "$(id)", "-rf", "a;b", "x" * 200])
 def test_an_id_is_one_plain_word(id: str | None) -> None:
-    assert resume_command(["claude"], "claude", id) is None
+    assert resume_command(["claude"], CLAUDE, id) is None
 
 
 @given(agent=st.sampled_from(sorted(AGENTS)), words=st.lists(st.text(min_size=1), max_size=6), data=st.data())
 def test_only_known_options_are_kept(agent: str, words: list[str], data: Any) -> None:
-    known = AGENTS[agent]
+    known = of(agent)
     options = sorted(known.flags | known.valued | known.listed | known.dropped | known.dropped_valued)
     mixed = [word for one in words for word in (one, data.draw(st.sampled_from(options)))]
-    made = resume_command([agent, *mixed], agent, ID)
+    made = resume_command([agent, *mixed], AGENTS[agent], ID)
     if made is not None:
         assert sum(ID in word for word in made) == 1
         rest = {word for word in made if word not in words and word != known.resume}
@@ -121,21 +130,17 @@ def test_only_known_options_are_kept(agent: str, words: list[str], data: Any) ->
 def test_who_names_the_session() -> None:
     works = verdict("working", id=None)
     named = Signal("claude", State.WORKING, app="claude", session=ID)
-    assert session_of(works, "claude") is None
-    assert session_of(evolve(works, signals=(named,)), "claude") == ID
-    assert session_of(evolve(works, signals=(named,)), "codex") is None
-    assert session_of(evolve(works, signals=(evolve(named, stale="another process wrote it"),)), "claude") is None
-    record = [unstructure(evolve(works, signals=(named,))), unstructure(works)]
-    assert (
-        session_in(record, "claude") == ID and session_in(record, "codex") is None and session_in([], "claude") is None
-    )
+    assert session_of(works, CLAUDE) is None
+    assert session_of(evolve(works, signals=(named,)), CLAUDE) == ID
+    assert session_of(evolve(works, signals=(named,)), CODEX) is None
+    assert session_of(evolve(works, signals=(evolve(named, stale="another process wrote it"),)), CLAUDE) is None
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("agent", sorted(PROGRAMS))
 def test_its_own_help_names_each_option(agent: str) -> None:
     """Claude Code's, which scripts/test fetches, and of the others those that scripts/canary has fetched."""
-    known, program = AGENTS[agent], PROGRAMS[agent]
+    known, program = of(agent), PROGRAMS[agent]
     more = ["resume", "--help"] if agent == "codex" else ["--help"]
     told = subprocess.run(
         [program, *more], capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
