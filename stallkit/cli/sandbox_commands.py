@@ -78,7 +78,7 @@ def sandbox_command() -> None:
     """Make a sandbox for an agent, with proxies that are all it reaches.
 
     \b
-    Example:    stallkit sandbox init web -- claude
+    Example:    stallkit sandbox init web -- my-agent
     """
 
 
@@ -101,7 +101,7 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
 
     \b
     Exit codes: 0 written; 1 could not; 64 usage, or one of them is there.
-    Example:    stallkit sandbox init web -- claude
+    Example:    stallkit sandbox init web -- my-agent
     """
     proxies = proxies_file()
     folder = proxies.parent / "sandboxes" / name

@@ -88,7 +88,7 @@ def start_command(
     \b
     Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
                 also 2 a prompt needs a person, 4 it vanished, 6 time-out; 64 usage, or there is no such program.
-    Example:    stallkit start worker1 --cwd ~/project --port 0 -- claude
+    Example:    stallkit start worker1 --cwd ~/project --port 0 -- my-agent
                 stallkit start --manifest web.toml
     """
     columns = _SIZE.fullmatch(size)

@@ -193,8 +193,8 @@ def address(text: str) -> tuple[str, int]:
 def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None:
     """Write the agent's side into DIR: the command `stuck` for a shell with curl, the same for Python, instructions.
 
-    SKILL.md is a skill and commands/stuck.md a slash command of Claude Code; STUCK.md is for other agents.  DIR may be
-    the directory that `serve` made for the sandbox: `stuck` finds the socket beside itself.
+    SKILL.md is a skill and commands/stuck.md a slash command for agents that know these; STUCK.md is for others.  DIR
+    may be the directory that `serve` made for the sandbox: `stuck` finds the socket beside itself.
 
     \b
     Exit codes: 0 written; 1 could not write.

@@ -25,7 +25,7 @@ def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> 
 
     \b
     Exit codes: COMMAND's own (128 + N after signal N); 127 it could not be started.
-    Example:    stallkit wrap -- claude
+    Example:    stallkit wrap -- my-agent
     """
     try:
         must_be_there(words[0])

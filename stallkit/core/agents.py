@@ -14,23 +14,13 @@ from attrs import evolve
 from stallkit.core.agent import Vocabulary
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Engine
-from stallkit.core.facts import (
-    ASKS_NOTHING,
-    INTERPRETERS,
-    RELAYS,
-    SHELLS,
-    STARTERS,
-    KernelFacts,
-    Member,
-    names_of,
-    plain,
-)
+from stallkit.core.facts import KernelFacts, Member, names_of, plain
+from stallkit.core.families import ANY_NAME, ASKS_NOTHING, INTERPRETERS, RELAYS, SHELLS, STARTERS, WRAPPERS
 from stallkit.core.signal import Guard
 from stallkit.core.signature import Pack
 from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
 __all__ = [
-    "WRAPPERS",
     "agents",
     "asked",
     "is_proven",
@@ -42,30 +32,6 @@ __all__ = [
     "starts_others",
 ]
 
-# They start other programs and wait for them: none is an agent itself.  So does a shell.
-WRAPPERS = STARTERS | frozenset(
-    {
-        "bunx",
-        "chrt",
-        "corepack",
-        "direnv",
-        "dumb-init",
-        "env",
-        "flock",
-        "ionice",
-        "just",
-        "make",
-        "mise",
-        "nice",
-        "nohup",
-    }
-    | {"npm", "npx", "pnpm", "poetry", "stdbuf", "strace", "time", "timeout", "tini", "uv", "uvx", "xargs", "yarn"}
-)
-# Names of scripts that say nothing of their program.
-_ANY_NAME = frozenset(
-    {"__main__", "app", "bin", "bundle", "cli", "cmd", "dist", "entry", "index", "launcher", "loader", "main"}
-    | {"npm-loader", "run", "server", "start"}
-)
 _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS
 
@@ -144,7 +110,7 @@ def runs_another(pack: Pack, kernel: KernelFacts | None) -> str | None:
     scripts = [one.script for one in alive if one.names & INTERPRETERS and not one.names & WRAPPERS]
     if not pack.own or not scripts or any(_programs(one) & pack.own for one in alive):
         return None
-    return scripts[0] if all(script and plain(script) not in _ANY_NAME for script in scripts) else None
+    return scripts[0] if all(script and plain(script) not in ANY_NAME for script in scripts) else None
 
 
 def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:

@@ -7,7 +7,8 @@ this (`Verdict.by_read`) is no reason to press a key.
 from __future__ import annotations
 
 from stallkit.core.evidence import Kernel
-from stallkit.core.facts import SHELLS, Member
+from stallkit.core.facts import Member
+from stallkit.core.families import SHELLS
 from stallkit.core.verdict import Snapshot
 
 __all__ = ["STILL_S", "missing_s"]

@@ -12,7 +12,8 @@ from typing import Collection, Iterator
 from attrs import evolve
 
 from stallkit.core.agent import Vocabulary
-from stallkit.core.facts import SHELLS, plain
+from stallkit.core.facts import plain
+from stallkit.core.families import SHELLS
 from stallkit.core.marks import Marks
 from stallkit.core.signal import Guard, Signal
 from stallkit.core.signature import Kind, State

@@ -16,7 +16,7 @@ import regex
 from attrs import field, frozen
 
 from stallkit.core.agent import NO_WORDS, Vocabulary
-from stallkit.core.facts import INTERPRETERS
+from stallkit.core.families import INTERPRETERS
 from stallkit.core.json_form import SPREAD, alike, json_form
 from stallkit.core.keywords import Keywords
 from stallkit.core.matcher import Budget, Found, Span, compiled, find, find_in, region

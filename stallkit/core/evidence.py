@@ -10,7 +10,8 @@ from attrs import frozen
 from stallkit.core.agent import Vocabulary
 from stallkit.core.claims import claims
 from stallkit.core.engine import Detection, Match
-from stallkit.core.facts import RELAYS, SHELLS, KernelFacts, TtyFacts, listens
+from stallkit.core.facts import KernelFacts, TtyFacts, listens
+from stallkit.core.families import RELAYS, SHELLS
 from stallkit.core.menu import read_menu
 from stallkit.core.moved import only_a_clock
 from stallkit.core.reports import reported

@@ -7,16 +7,10 @@ from typing import Literal, Mapping
 
 from attrs import field, frozen
 
+from stallkit.core.families import MULTI_CALL
+
 __all__ = [
     "KEYS_ALONE_S",
-    "ASKS_NOTHING",
-    "EDITORS",
-    "INTERPRETERS",
-    "JAVASCRIPT",
-    "PAGERS",
-    "RELAYS",
-    "SHELLS",
-    "STARTERS",
     "How",
     "KernelFacts",
     "Member",
@@ -30,55 +24,6 @@ __all__ = [
 
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
-
-# They show another terminal's content: what reads inside it cannot be seen from here.
-RELAYS = frozenset(
-    {"abduco", "autossh", "docker", "docker-compose", "dtach", "expect", "kubectl", "lxc", "mosh-client", "nerdctl"}
-    | {
-        "podman",
-        "rlwrap",
-        "screen",
-        "script",
-        "socat",
-        "ssh",
-        "stallkit",
-        "su",
-        "sudo",
-        "telnet",
-        "tmux",
-        "unbuffer",
-        "zellij",
-    }
-)
-SHELLS = frozenset(
-    {"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "osh", "posh", "pwsh", "rc"}
-    | {"sh", "tcsh", "xonsh", "yash", "zsh"}
-)
-# Of the relays those that start a program on this machine, and others that give it a session of its own.
-STARTERS = frozenset(
-    {"bwrap", "doas", "expect", "firejail", "nsenter", "rlwrap", "runuser", "script", "setsid", "su", "sudo"}
-    | {"unbuffer", "unshare"}
-)
-# They run programs of any name, a pack's own among them.
-INTERPRETERS = frozenset(
-    {"bun", "deno", "java", "node", "npm", "npx", "perl", "php", "pnpm", "python", "ruby", "uv", "yarn"}
-)
-JAVASCRIPT = frozenset({"bun", "deno", "node"})  # of these, those that run JavaScript alone
-# They print, compute or pass on, and ask a person nothing: a prompt on the screen is a quotation, or was answered.
-# No program that can ask (cp -i, gzip over a file, curl -u) or that runs others is listed, except make and ninja.
-ASKS_NOTHING = frozenset(
-    {"as", "awk", "base64", "cat", "cc", "cc1", "cc1plus", "collect2", "dd", "du", "g++", "gcc", "grep", "head", "ld"}
-    | {"make", "md5sum", "ninja", "od", "printf", "rustc", "sed", "seq", "sha256sum", "sleep", "sort", "tac", "tail"}
-    | {"tee", "tr", "uniq", "wc", "yes", "zcat"}
-)
-
-# The text at their cursor is being edited.
-EDITORS = frozenset({"ed", "emacs", "helix", "hx", "joe", "mcedit", "micro", "nano", "nvim", "pico", "vi", "vim"})
-# While a pager is in the foreground and its screen rests, it waits for a key, whatever text it shows.  That is not
-# true of editors: `:!make` runs behind one, and the screen looks the same.
-PAGERS = frozenset({"less", "more", "most", "pg"})
-# One executable under the names of many programs: its own name says nothing.
-_MULTI_CALL = frozenset({"busybox", "coreutils", "toybox"})
 
 KEYS_ALONE_S = 5.0  # within which a program would go on by itself after a key that it took
 
@@ -209,7 +154,7 @@ class KernelFacts:
 @lru_cache(maxsize=4096)
 def names_of(name: str, called: str | None, image: str | None) -> frozenset[str]:
     """The names by which a program may be known, each also without its version."""
-    image = None if image in _MULTI_CALL and called else image
+    image = None if image in MULTI_CALL and called else image
     return frozenset(part for word in (name, called, image) if word for part in (word, plain(word)))
 
 

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Iterable, Iterator
 
-from stallkit.core.facts import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.families import INTERPRETERS, RELAYS, SHELLS
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot, Verdict
 

@@ -12,7 +12,7 @@ from attrs.validators import ge, instance_of, le
 from stallkit.core.agent import Agent
 from stallkit.core.composer import Composer
 from stallkit.core.dialog import Dialog
-from stallkit.core.facts import INTERPRETERS, SHELLS
+from stallkit.core.families import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
 from stallkit.core.needs import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.core.short_repr import short_repr

@@ -8,7 +8,8 @@ from stallkit.core.agents import runs_another
 from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.engine import Match
 from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.core.facts import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
+from stallkit.core.facts import KernelFacts
+from stallkit.core.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.core.features import talks
 from stallkit.core.moved import stays
 from stallkit.core.said import names_person, talks_here

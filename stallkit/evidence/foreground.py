@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.facts import ASKS_NOTHING, PAGERS
+from stallkit.core.families import ASKS_NOTHING, PAGERS
 from stallkit.core.signature import Kind, State
 from stallkit.evidence.look import Look
 

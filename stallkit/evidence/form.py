@@ -11,7 +11,8 @@ import re
 from stallkit.core.claim import Claim, Sign, Source
 from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
-from stallkit.core.facts import ASKS_NOTHING, EDITORS, PAGERS, SHELLS, plain
+from stallkit.core.facts import plain
+from stallkit.core.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit.core.features import features, talks
 from stallkit.core.retrying import retrying
 from stallkit.core.screen import Screen

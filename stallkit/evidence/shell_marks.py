@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.facts import SHELLS
+from stallkit.core.families import SHELLS
 from stallkit.core.reports import bar, shows_work
 from stallkit.core.signature import State
 from stallkit.evidence.look import Look

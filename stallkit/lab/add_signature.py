@@ -11,7 +11,7 @@ from typing import Any, Iterator, Sequence
 from attrs import evolve, frozen
 
 from stallkit.core.engine import Engine
-from stallkit.core.facts import INTERPRETERS, RELAYS
+from stallkit.core.families import INTERPRETERS, RELAYS
 from stallkit.core.redact import redact
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, CursorState, Kind, Pack, Signature, State

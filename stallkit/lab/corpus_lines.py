@@ -12,7 +12,8 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from stallkit.core.blocked_read import STILL_S
-from stallkit.core.facts import RELAYS, How, KernelFacts, Standstill, TtyFacts
+from stallkit.core.facts import How, KernelFacts, Standstill, TtyFacts
+from stallkit.core.families import RELAYS
 from stallkit.core.marks import Marks, MarksReader
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Kind, State

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from stallkit.core.composer import Composer, Written, written
 from stallkit.core.engine import Match
-from stallkit.core.facts import INTERPRETERS
+from stallkit.core.families import INTERPRETERS
 from stallkit.core.keys import Keys
 from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot, Verdict

@@ -12,7 +12,8 @@ from typing import Iterable
 from attrs import field, frozen
 
 from stallkit.core.dialog import Role
-from stallkit.core.facts import INTERPRETERS, SHELLS, plain
+from stallkit.core.facts import plain
+from stallkit.core.families import INTERPRETERS, SHELLS
 from stallkit.core.keys import Keys
 from stallkit.core.short_repr import short_repr
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State

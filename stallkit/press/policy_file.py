@@ -83,7 +83,7 @@ def policy_from(
         raise error("profile", "profile observe presses, sends and restarts nothing", "take profile careful")
     agents = table.get("agents", [])
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
-        raise error("agents", "agents is not a list of names", 'write agents = ["claude"]')
+        raise error("agents", "agents is not a list of names", 'write agents = ["NAME"]')
     trust = table.get("trust", [])
     if not isinstance(trust, list) or not all(isinstance(one, str) and one.startswith(("/", "~")) for one in trust):
         raise error("trust", "trust is not a list of absolute paths", 'write trust = ["~/projects"]')
@@ -97,7 +97,7 @@ def policy_from(
             policy, name=name, rules=(*read, *policy.rules), agents=agents, trust=trust, patience_s=patience_s
         )
     except ValueError as invalid:
-        raise error("agents", str(invalid), 'write agents = ["claude"]') from invalid
+        raise error("agents", str(invalid), 'write agents = ["NAME"]') from invalid
 
 
 def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:

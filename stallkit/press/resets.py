@@ -1,7 +1,7 @@
 """When a usage limit is free again, as a quota screen says it: "resets Nov 25, 8:07am (UTC)", "try again in 2 hours".
 
 Pure: the caller gives the time.  Only text on the matched lines counts, so that no date is taken from the rest of the
-screen.  The forms are those of the captured screens of `tests/corpus`, and those of Codex.
+screen.  The forms are those of the captured screens of `tests/corpus`.
 """
 
 from __future__ import annotations

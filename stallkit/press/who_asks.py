@@ -5,19 +5,15 @@ What a screen says was written by some process, and a key goes to whoever reads:
 
 from __future__ import annotations
 
-from stallkit.core.agents import WRAPPERS, proven
+from stallkit.core.agents import proven
 from stallkit.core.engine import Match
-from stallkit.core.facts import ASKS_NOTHING, EDITORS, INTERPRETERS, PAGERS, SHELLS, KernelFacts, Member, plain
+from stallkit.core.facts import KernelFacts, Member, plain
+from stallkit.core.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 from stallkit.core.signature import Pack
 from stallkit.core.verdict import Snapshot, Verdict
 
 __all__ = ["UNREAD", "came_later", "is_of", "unproven", "who_asks"]
 
-# They read at a line editor of their own, where a half-typed command may stand.
-LINE_EDITORS = frozenset(
-    {"R", "bc", "gdb", "ghci", "ipython", "irb", "julia", "lldb", "lua", "mariadb", "mongosh", "mysql", "pry", "psql"}
-    | {"redis-cli", "sqlite3"}
-)
 UNREAD = "which process reads the terminal is unknown"
 # Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
 SLACK_S = 0.25

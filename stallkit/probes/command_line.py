@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Iterator
 
-from stallkit.core.facts import INTERPRETERS, SHELLS, plain
+from stallkit.core.facts import plain
+from stallkit.core.families import INTERPRETERS, SHELLS
 
 __all__ = ["HARMLESS", "script_in", "script_path", "takes_commands"]
 

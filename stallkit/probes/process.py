@@ -14,7 +14,8 @@ from pathlib import Path
 
 from attrs import evolve
 
-from stallkit.core.facts import RELAYS, SHELLS, STARTERS, KernelFacts, Member, Standstill, TtyFacts
+from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.core.families import RELAYS, SHELLS, STARTERS
 from stallkit.core.marks import Marks
 from stallkit.core.verdict import Snapshot
 from stallkit.probes import relays, tty

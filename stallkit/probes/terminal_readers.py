@@ -13,7 +13,8 @@ from typing import Collection, Iterator, Mapping
 
 from attrs import frozen
 
-from stallkit.core.facts import RELAYS, How, Member
+from stallkit.core.facts import How, Member
+from stallkit.core.families import RELAYS
 from stallkit.probes import tty
 from stallkit.probes.procfs import (
     DIRECTORY,

@@ -32,7 +32,7 @@ _ENGINES = (None, DOCKER, PODMAN, BWRAP)
 class Sessions:
     """The sessions of this user: those that run, and how the others ended.
 
-    ``with Sessions() as sessions: sessions.start("worker1", ["claude"], directory="project")``.  Several processes may
+    ``with Sessions() as sessions: sessions.start("worker1", ["my-agent"], directory="work")``.  Several processes may
     have it open, the command line among them; a monitor beside them sees how sessions end.  Every method first notes
     what ended meanwhile.  Failures raise StoreError or a TransportError.
 

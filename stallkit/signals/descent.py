@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Callable, Iterator
 
-from stallkit.core.facts import RELAYS
+from stallkit.core.families import RELAYS
 from stallkit.core.verdict import Snapshot
 from stallkit.probes.procfs import Stat, children_of, stat_of
 from stallkit.signals.container_clients import in_container

@@ -21,7 +21,7 @@ directory = {directory}
 tools = {tools}
 # For `stallkit stuck rebuild`: where its work is pushed, and what outlives it.
 # repository = "git@git.example:acme/web.git"
-# transcript = "/home/agent/.claude"
+# transcript = "/home/agent/.my-agent"
 
 [proxies] # with bubblewrap the only things that it reaches
 egress = "http://127.0.0.1:{egress}"

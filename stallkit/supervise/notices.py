@@ -6,8 +6,8 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
-from stallkit.core.agents import WRAPPERS
 from stallkit.core.ended_turn import How, ended_turn
+from stallkit.core.families import WRAPPERS
 from stallkit.core.features import talks
 from stallkit.core.signal import Guard, decisive
 from stallkit.core.signature import Certainty, Kind, State

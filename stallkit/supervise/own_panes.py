@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Sequence
 
-from stallkit.core.facts import INTERPRETERS, Member
+from stallkit.core.facts import Member
+from stallkit.core.families import INTERPRETERS
 from stallkit.core.verdict import Snapshot
 from stallkit.probes.procfs import text_of
 

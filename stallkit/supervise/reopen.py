@@ -13,9 +13,9 @@ from typing import Callable
 
 from attrs import evolve, frozen
 
-from stallkit.core.agents import WRAPPERS
 from stallkit.core.engine import Engine
-from stallkit.core.facts import SHELLS, KernelFacts, Member, names_of
+from stallkit.core.facts import KernelFacts, Member, names_of
+from stallkit.core.families import SHELLS, WRAPPERS
 from stallkit.core.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.judging.judge import judged

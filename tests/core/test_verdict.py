@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit.core.engine import Detection, Engine, Rule
-from stallkit.core.facts import ASKS_NOTHING, RELAYS, SHELLS, KernelFacts
+from stallkit.core.facts import KernelFacts
+from stallkit.core.families import ASKS_NOTHING, RELAYS, SHELLS
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict

@@ -5,7 +5,7 @@ A signature is left out for a program where its ``source`` names that program an
 no program stays.  How the sources of packs name programs:
 
 * up to the word ``captured`` a list: ``prompts 2.4, enquirer 2.4 captured at 80x24``;
-* elsewhere every name with a version: ``the row style of Claude Code 2.1.197``;
+* elsewhere every name with a version: ``the row style of Acme 2.1.197``;
 * ``common form of clack`` names clack, ``others: common form`` names none.
 
 Packs and corpora spell names differently, so two are the same where a simpler form of them agrees: `spellings`.  That
@@ -57,8 +57,8 @@ def spellings(name: str) -> frozenset[str]:
     Small letters without blanks, hyphens and brackets; the first word (``node readline`` is node); each also without a
     number, ``cli`` or ``code`` at its end.
 
-    >>> sorted(spellings("Claude Code") & spellings("claude-code"))
-    ['claude', 'claudecode']
+    >>> sorted(spellings("Acme Code") & spellings("acme-code"))
+    ['acme', 'acmecode']
     >>> spellings("inquirer") & spellings("@inquirer/prompts")
     frozenset()
     """
@@ -87,7 +87,7 @@ def _part_names(part: str) -> Iterator[str]:
         version = _VERSION.search(entry)
         name = (entry[: version.start()] + entry[version.end() :] if version else entry).strip()
         if version:
-            name = name.rpartition(" of ")[2]  # the row style of Claude Code 2.1.197
+            name = name.rpartition(" of ")[2]  # the row style of Acme 2.1.197
         name = _ARTICLE.sub("", name)
         known = version or ((captured or common) and len(name.split()) <= _LONGEST and not _NUMBER.fullmatch(name))
         if name and known and not _ASIDE.match(name):
