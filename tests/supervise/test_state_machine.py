@@ -275,7 +275,8 @@ def _key(one: Observed) -> tuple[object, ...]:
 
 def test_no_sequence_passes_a_limit_or_answers_a_prompt_twice() -> None:
     Watching.taken, Watching.acts = 0, {}
-    while Watching.taken < STEPS:
+    wanted = {"Press", "Restart", "Resume"}
+    while Watching.taken < STEPS or (Watching.taken < 10 * STEPS and set(Watching.acts) != wanted):  # some are rare
         bound = settings(
             max_examples=max(1, (STEPS - Watching.taken) // LENGTH + 1),
             stateful_step_count=LENGTH,
@@ -285,4 +286,4 @@ def test_no_sequence_passes_a_limit_or_answers_a_prompt_twice() -> None:
         )
         run_state_machine_as_test(Watching, settings=bound)
     print(f"{Watching.taken} steps, {Watching.acts}")
-    assert set(Watching.acts) == {"Press", "Restart", "Resume"}, "a machine that does nothing breaks no limit"
+    assert set(Watching.acts) == wanted, "a machine that does nothing breaks no limit"
