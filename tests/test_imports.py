@@ -6,6 +6,7 @@ import ast
 import sys
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Iterable, Iterator
 
@@ -98,6 +99,22 @@ def test_the_gate_can_fail(source: str, fault: str) -> None:
 
 def test_an_extra_may_be_imported_late() -> None:
     assert not faults(Path("module.py"), "def f():\n    import pexpect  # extra: pexpect")
+
+
+def test_packs_use_only_what_is_public() -> None:
+    """Names of these packages: no other module is promised to stay."""
+    public = {name: set(import_module(name).__all__) for name in ("stallkit", "stallkit.signals", "stallkit.testing")}
+    nodes = [
+        (path, node)
+        for path in sorted(ROOT.glob("plugins/*/src/**/*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if any(name.partition(".")[0] == "stallkit" for name in modules_of(node))
+    ]
+    assert nodes
+    for path, node in nodes:
+        assert isinstance(node, ast.ImportFrom), f"{path}:{node} imports a module whole"
+        own = {one.name for one in node.names} - public.get(node.module or "", set())
+        assert not own, f"{path}:{node.lineno}: {node.module} has no public {', '.join(own)}"
 
 
 def test_modules_stay_readable() -> None:

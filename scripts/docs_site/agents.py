@@ -14,7 +14,8 @@ from docs_site.tables import cell, read, written
 from stallkit.lab.evaluate.holdout import PackageDirs, spellings
 from stallkit.lab.matrix import Row, matrix
 from stallkit.packs.registry import Engine
-from stallkit.signals.source import SignalSource, installed_sources
+from stallkit.signals.heard import installed_sources
+from stallkit.signals.source import SignalSource
 
 __all__ = ["joined", "pages"]
 

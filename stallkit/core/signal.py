@@ -10,6 +10,7 @@ from typing import Mapping, Sequence
 
 from attrs import field, frozen
 
+from stallkit.core.json_form import NEWER
 from stallkit.core.signature import Kind, State
 
 __all__ = ["Guard", "Signal", "decisive"]
@@ -30,11 +31,11 @@ class Signal:
     `fields` has the same names as `Verdict.request`: ``command``, ``tool``, ``path``, ``question``, ``address``.  Its
     texts and `words` are the program's own, without control characters, and not redacted; JSON holds them redacted.
 
-    >>> Signal("claude", State.WAITING, Kind.PERMISSION, app="claude", guard=Guard.PROCESS).counts
+    >>> Signal("acme", State.WAITING, Kind.PERMISSION, app="acme", guard=Guard.PROCESS).counts
     True
     """
 
-    source: str  # the name of the module that read it, such as claude, osc7501, title
+    source: str  # the name of what read it: a source, osc7501, title
     state: State | None = None  # None: a reason to look at once, as a bell is, and no more
     kind: Kind | None = None
     app: str | None = None  # the program that says it, by its own name
@@ -47,6 +48,7 @@ class Signal:
     pid: int | None = None  # of the process that says it
     session: str | None = None  # the id by which its program goes on with this session later
     stale: str | None = None  # why it counts for nothing
+    menus: bool = field(default=True, metadata=NEWER)  # whether its source would say that a menu or a dialog is open
 
     @property
     def says(self) -> tuple[str | None, ...]:

@@ -10,8 +10,6 @@ from stallkit.evidence.look import Look
 
 __all__ = ["heard", "signal_claim"]
 
-_OF_TURNS = frozenset({"copilot"})  # sources that know an agent's turns, and no menu nor dialog outside of them
-
 _WEIGHTS = {Guard.PROCESS: Weight.OWN_WORD, Guard.NAMED: Weight.SIGN, Guard.NONE: Weight.GUESS}
 
 
@@ -25,6 +23,6 @@ def signal_claim(look: Look) -> Claim | None:
     says = decisive(heard(look))
     if says is None or says.state is None:
         return None
-    no_menus = says.state is State.IDLE and (says.guard is Guard.NAMED or says.source in _OF_TURNS)
+    no_menus = says.state is State.IDLE and (says.guard is Guard.NAMED or not says.menus)
     sign = Sign.RESTS if no_menus else Sign.SAYS
     return Claim(Source.SIGNAL, sign, says.state, says.kind, _WEIGHTS[says.guard], why=(says.told,))

@@ -58,8 +58,8 @@ def takes_commands(words: tuple[str, ...], names: frozenset[str]) -> bool | None
 def script_in(words: tuple[str, ...]) -> str:
     """The name of the script in an interpreter's command line, without its suffix; or "".
 
-    >>> script_in(("node", "--max-old-space-size=4096", "/usr/bin/gemini")), script_in(("bash", "gemini"))
-    ('gemini', '')
+    >>> script_in(("node", "--max-old-space-size=4096", "/usr/bin/acme")), script_in(("bash", "acme"))
+    ('acme', '')
     """
     called = PurePath(words[0]).name.rstrip("0123456789.") if words else ""
     return PurePath(script_path(words, alone=False)).stem if called in INTERPRETERS else ""

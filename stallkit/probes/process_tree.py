@@ -29,8 +29,8 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 def sample(roots: Iterable[int], sockets: TcpSockets | None = None) -> Activity | None:
     """What these processes and all below them have done so far; None where no process can be seen.
 
-    With them is a server of the same name that one of them has a unix socket to, as several Codex share one that asks
-    the model and runs the tools.  `sockets` are shared by the samples of one sweep.  Of another
+    With them is a server of the same name that one of them has a unix socket to, as the sessions of an agent may share
+    one that asks the model and runs the tools.  `sockets` are shared by the samples of one sweep.  Of another
     user's processes the CPU time is known and the rest is not; if that is so of one of them, or none has a TCP
     connection while one speaks to another program through a unix socket, the connections are unknown.  Never raises.
     """

@@ -23,7 +23,7 @@ from stallkit.core.redact import redact_all, redact_words
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.signals.per_start import remove_files, told_more
+from stallkit.signals.per_start import command_with_signals, remove_files
 from stallkit.transports.relay.driver import wrapped
 
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
@@ -52,7 +52,7 @@ def start(
     folder = _new_folder()
     try:
         save(folder, ABOUT, _about(command, options.get("cwd")))
-        words = _told_more(command, folder) if hooks else list(command)
+        words = _with_signals(command, folder) if hooks else list(command)
         payload = {"command": wrapped(words) if wrap else words, "events": dict(events or {}), **options}
         daemon.start("stallkit.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
     except DaemonError as error:
@@ -70,9 +70,9 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _told_more(command: Sequence[str], folder: Path) -> list[str]:
+def _with_signals(command: Sequence[str], folder: Path) -> list[str]:
     try:
-        return told_more(command, folder.name)
+        return command_with_signals(command, folder.name)
     except OSError as error:
         why = f"its hooks cannot be written: {error}"
         raise StoreError("run", folder.name, why, "start it without --hooks") from error

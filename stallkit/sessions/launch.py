@@ -12,7 +12,7 @@ from stallkit.askpass.launcher import environment
 from stallkit.config import STATE_DIR
 from stallkit.errors import StartRefused
 from stallkit.sessions.model import Session
-from stallkit.signals.per_start import told_more
+from stallkit.signals.per_start import command_with_signals
 from stallkit.transports.containers.bubblewrap import run_command as sandboxed
 from stallkit.transports.containers.runtime_call import BWRAP
 from stallkit.transports.containers.runtimes import runtime_of
@@ -112,7 +112,7 @@ def _argv(session: Session, path: str | None = None) -> list[str]:
 def _program(session: Session, path: str | None) -> list[str]:
     if session.engine is None and session.hooks:
         try:
-            return told_more(session.command, session.id)
+            return command_with_signals(session.command, session.id)
         except OSError as error:
             why = f"its hooks cannot be written: {error}"
             raise StartRefused(session.name, why, "start it without --hooks") from None

@@ -1,1 +1,27 @@
-"""What programs publish of themselves outside their terminal: one module a source.  Floor 1, beside probes."""
+"""What programs publish of themselves outside their terminal, and all that a source of it is made with.
+
+A pack that brings a source imports it from here (docs/signals.md); this package holds none.  Floor 1, beside probes.
+"""
+
+from stallkit.core.signal import Guard, Signal
+from stallkit.core.signature import Kind, State
+from stallkit.signals.own_file import one_line, read_json, tail_of, write_own
+from stallkit.signals.publisher import Publisher
+from stallkit.signals.sockets import listening_ports
+from stallkit.signals.source import SignalSource, Starter, has_option
+
+__all__ = [
+    "Guard",
+    "Kind",
+    "Publisher",
+    "Signal",
+    "SignalSource",
+    "Starter",
+    "State",
+    "has_option",
+    "listening_ports",
+    "one_line",
+    "read_json",
+    "tail_of",
+    "write_own",
+]

@@ -1,4 +1,4 @@
-"""What the programs of a session say of themselves, read for one look at it.
+"""What the programs of a session say of themselves, asked of the installed sources for one look at it.
 
 A process whose terminal has another group in the foreground is a job that was left behind: what it says is stale.
 """
@@ -7,16 +7,35 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import cache
 from typing import Sequence
 
 from attrs import evolve
 
 from stallkit.core.signal import Signal
 from stallkit.core.verdict import Snapshot
+from stallkit.entry_points import entry_points
 from stallkit.signals.descent import processes_below
-from stallkit.signals.source import SignalSource, installed_sources
+from stallkit.signals.source import SignalSource
 
-__all__ = ["heard", "signals_below"]
+__all__ = ["ENTRY_POINTS", "heard", "installed_sources", "signals_below"]
+
+ENTRY_POINTS = "stallkit.signals"
+
+
+@cache
+def installed_sources() -> Sequence[SignalSource]:
+    """The sources of the installed distributions, by name; one that cannot be loaded is logged and left out."""
+    found = []
+    for entry in sorted(entry_points(ENTRY_POINTS), key=lambda entry: entry.name):
+        try:
+            source = entry.load()
+            if not isinstance(source, SignalSource):
+                raise TypeError(f"{source!r} is no source of signals")
+            found.append(source)
+        except Exception as error:  # foreign code: whatever it raises is its own failure
+            logging.getLogger(__name__).warning("signals: %s of %s is left out: %s", entry.name, entry.value, error)
+    return tuple(found)
 
 
 def heard(now: Snapshot, leader: int) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Files that a program published of itself, read with care: regular, of its own user, and bounded."""
+"""Files that a program published of itself, read with care: regular, of its own user, and bounded; and ones for it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from stallkit import private
 from stallkit.core.status import plain
 from stallkit.probes.procfs import PROC
 from stallkit.signals.publisher import MAX_BYTES, Publisher
 
-__all__ = ["one_line", "read_json", "tail_of"]
+__all__ = ["one_line", "read_json", "tail_of", "write_own"]
 
 _WORDS = 500  # characters of what is asked
 
 
 def read_json(path: Path, publisher: Publisher) -> dict[str, Any] | None:
-    """The object in a JSON file of the process's own user; None where there is none, or it is cut, or not its own."""
+    """The object in a JSON file of the process's own user; None if there is none, or it is cut, or not its own."""
     data = _read(path, publisher, from_end=False)
     try:
         found = json.loads(data) if data else None
@@ -36,6 +37,12 @@ def tail_of(path: Path, publisher: Publisher) -> list[str]:
 def one_line(text: object) -> str:
     """A program's text on one line, without control or invisible characters, cut to a length; "" for no text."""
     return plain(" ".join(text.split()))[:_WORDS] if isinstance(text, str) else ""
+
+
+def write_own(path: Path, text: str) -> None:
+    """Write a file that nobody but this user can read, in the folder of a start.  Raises OSError."""
+    with os.fdopen(private.opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _read(path: Path, publisher: Publisher, *, from_end: bool) -> bytes | None:

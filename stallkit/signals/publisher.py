@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Self
 
 from attrs import field, frozen
 
@@ -29,6 +29,12 @@ class Publisher:
 
     pid: int
     stat: Stat = field(eq=False)
+
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """The process that has this pid now; None if there is none."""
+        stat = stat_of(pid)
+        return cls(pid, stat) if stat else None
 
     @property
     def started(self) -> int:

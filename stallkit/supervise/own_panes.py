@@ -38,7 +38,7 @@ def _may_be(member: Member) -> bool:
 def _shows_others(words: Sequence[str]) -> bool:
     """Whether these words start such a command.
 
-    >>> _shows_others(["python3", "/usr/bin/stallkit", "watch", "--all"]), _shows_others(["stallkit", "wrap", "claude"])
+    >>> _shows_others(["python3", "/usr/bin/stallkit", "watch", "--all"]), _shows_others(["stallkit", "wrap", "acme"])
     (True, False)
     """
     for place, word in enumerate(words[:4]):

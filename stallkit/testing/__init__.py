@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stallkit.testing.example import Example, examples
     from stallkit.testing.pack_checks import check_pack, check_signature
     from stallkit.testing.signal_checks import check_signal
+    from stallkit.testing.stand_in import StandIn
     from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
     from stallkit.testing.transport_checks import Session, Stage, check_transport
     from stallkit.transports.memory import MemoryTransport
@@ -24,6 +25,7 @@ _HOMES = {
     "stallkit.testing.example": ("Example", "examples"),
     "stallkit.testing.pack_checks": ("check_pack", "check_signature"),
     "stallkit.testing.signal_checks": ("check_signal",),
+    "stallkit.testing.stand_in": ("StandIn",),
     "stallkit.testing.strategies": ("FORMS", "keys", "near_misses", "packs", "prompt_screens", "screens"),
     "stallkit.testing.transport_checks": ("Session", "Stage", "check_transport"),
     "stallkit.transports.memory": ("MemoryTransport",),
@@ -37,6 +39,7 @@ __all__ = [  # each is defined by __getattr__
     "MemoryTransport",
     "Session",
     "Stage",
+    "StandIn",
     "check_pack",
     "check_signal",
     "check_signature",

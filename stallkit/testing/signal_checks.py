@@ -45,8 +45,8 @@ def check_signal(source: SignalSource, publisher: Publisher, files: Sequence[Pat
     garbled, huge and hostile ones, one after the other, and put back.  `now` is given to the source as it is.  Raises
     AssertionError that lists every failure.
 
-        check_signal(ClaudeSession(), publisher, [session_file])
-    21
+        check_signal(SOURCE, agent.publisher, [session_file])
+    23
     """
     failures, done = [], 0
     for name, check in _checks(source, publisher, files, now):

@@ -132,12 +132,12 @@ def test_a_program_that_reports_rest_may_show_a_menu_but_no_permission(
     assert (found.state, found.kind, found.certainty) == (State.WAITING, kind, certainty), found.reasons
 
 
-@pytest.mark.parametrize(("source", "certainty"), [("copilot", "sure"), ("claude", "maybe")])
-def test_a_log_of_turns_alone_knows_no_menu(source: str, certainty: str) -> None:
-    """Copilot's log says rest while a person opened a menu, or the first start asks whether it may trust the folder."""
+@pytest.mark.parametrize(("menus", "certainty"), [(False, "sure"), (True, "maybe")])
+def test_a_log_of_turns_alone_knows_no_menu(menus: bool, certainty: str) -> None:
+    """It says rest while a person opened a menu, or the first start asks whether it may trust the folder."""
     text = "  Select Model\n\n\n› 1. Small  Fast and affordable\n  2. Large  Slow\n\n  enter select · esc back"
     shown = Screen.from_text(text, cursor=(79, 23), size=(80, 24), cursor_visible=False)
-    rests = Signal(source, State.IDLE, app="codex", guard=Guard.PROCESS)
+    rests = Signal("log", State.IDLE, app="codex", guard=Guard.PROCESS, menus=menus)
     now = Snapshot(screen=shown, process=ProcessFacts("codex"), kernel=READS, quiet_s=1.0, signals=[rests])
     found = judge(installed_engine().detect(shown), now)
     assert (found.state, found.certainty) == (State.WAITING, certainty), found.reasons

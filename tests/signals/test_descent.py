@@ -1,4 +1,4 @@
-"""The processes of a session are found below wrappers and behind clients: with a stand-in that is called claude."""
+"""The processes of a session are found below wrappers and behind clients: with a stand-in for an agent."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Iterator
 
 import pytest
-from agent_stand_in import StandIn
+from agent_stand_in import SOURCE, Acme
 from terminals import wait_for
 
 from stallkit.core.facts import KernelFacts, Member
@@ -20,7 +19,9 @@ from stallkit.core.signature import State
 from stallkit.core.verdict import Snapshot
 from stallkit.signals.container_clients import Shown, shown_by
 from stallkit.signals.descent import at_work
+from stallkit.signals.heard import signals_below
 from stallkit.signals.nested_tmux import socket_of
+from stallkit.testing import StandIn
 
 ROOT = Path(__file__).parent.parent.parent
 BWRAP = ROOT / ".cache" / "engines" / "bin" / "bwrap"
@@ -41,6 +42,11 @@ WRAPPERS = {
 }
 
 
+def heard(agent: Acme, leader: int | None = None) -> list[tuple[str | None, str | None]]:
+    """State and reason of each signal below its command, or below another process."""
+    return [(said.state, said.stale) for said in signals_below(leader or agent.shell.pid, [SOURCE])]
+
+
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[list[StandIn]]:
     made: list[StandIn] = []
@@ -54,14 +60,14 @@ def test_below_a_wrapper(wrapper: str, tmp_path: Path, started: list[StandIn]) -
     command = WRAPPERS[wrapper]
     if shutil.which(command[0]) is None or (command[0] == "su" and os.geteuid() != 0):
         pytest.skip(f"no {command[0]} here that can be used")
-    agent = StandIn(tmp_path, command)
+    agent = Acme(tmp_path, command)
     started.append(agent)
     agent.says()
-    assert agent.heard() == SAYS
+    assert heard(agent) == SAYS
     if "of its own" in wrapper:
         assert agent.publisher.own_pid != agent.pid
-        agent.says(pidDomain=f"linux:0:{Path('/proc/self/ns/pid').readlink()}")
-        assert agent.heard() == [(State.WAITING, "it is of another pid namespace")]
+        agent.says(domain=str(Path("/proc/self/ns/pid").readlink()))
+        assert heard(agent) == [(State.WAITING, "it is of another pid namespace")]
 
 
 def test_a_home_of_the_sandbox_is_read_there(tmp_path: Path, started: list[StandIn]) -> None:
@@ -70,27 +76,26 @@ def test_a_home_of_the_sandbox_is_read_there(tmp_path: Path, started: list[Stand
         pytest.skip("no bubblewrap: run scripts/test on Debian 12")
     inside = tmp_path / "inside"
     inside.mkdir()
-    bound = ["--dev-bind", "/", "/", "--bind", str(inside), str(tmp_path / ".claude")]
-    (tmp_path / ".claude").mkdir()
-    agent = StandIn(tmp_path, [str(BWRAP), *bound, "$AGENT"])
+    bound = ["--dev-bind", "/", "/", "--bind", str(inside), str(tmp_path / ".acme")]
+    (tmp_path / ".acme").mkdir()
+    agent = Acme(tmp_path, [str(BWRAP), *bound, "$AGENT"])
     started.append(agent)
-    agent.says(status="busy")  # outside: it is not the process's
-    assert agent.heard() == []
-    agent.folder = inside / "sessions"
-    agent.folder.mkdir()
+    agent.says()  # outside: it is not the process's
+    assert heard(agent) == []
+    agent.folder = inside
     agent.says()
-    assert agent.heard() == SAYS
+    assert heard(agent) == SAYS
 
 
 def test_what_is_behind_a_stopped_relay_is_not_shown(tmp_path: Path, started: list[StandIn]) -> None:
-    agent = StandIn(tmp_path, WRAPPERS["script"])
+    agent = Acme(tmp_path, WRAPPERS["script"])
     started.append(agent)
     agent.says()
-    assert agent.heard() == SAYS
+    assert heard(agent) == SAYS
     os.kill(agent.shell.pid, signal.SIGSTOP)
-    wait_for(lambda: agent.heard() == [(State.WAITING, "its process is stopped")], "the stop of script")
+    wait_for(lambda: heard(agent) == [(State.WAITING, "its process is stopped")], "the stop of script")
     os.kill(agent.shell.pid, signal.SIGCONT)
-    wait_for(lambda: agent.heard() == SAYS, "it to go on")
+    wait_for(lambda: heard(agent) == SAYS, "it to go on")
 
 
 def tmux(socket: Path, *words: str) -> str:
@@ -108,16 +113,14 @@ def test_a_nested_tmux_shows_its_active_pane(tmp_path: Path, started: list[Stand
     try:
         leader = int(tmux(outer, "display-message", "-p", "-t", "=o:", "#{pane_pid}"))
         wait_for(lambda: tmux(inner, "list-clients"), "the inner client")
-        agent = StandIn(
-            tmp_path, ["tmux", "-S", str(inner), "new-window", "-d", "-n", "agent", f"HOME={tmp_path} $AGENT"]
-        )
+        agent = Acme(tmp_path, ["tmux", "-S", str(inner), "new-window", "-d", "-n", "agent", f"HOME={tmp_path} $AGENT"])
         started.append(agent)
         agent.says()
-        assert agent.heard(leader) == []  # its window is not shown
+        assert heard(agent, leader) == []  # its window is not shown
         tmux(inner, "select-window", "-t", "work:agent")
-        wait_for(lambda: agent.heard(leader) == SAYS, "the window that is shown now")
+        wait_for(lambda: heard(agent, leader) == SAYS, "the window that is shown now")
         tmux(inner, "detach-client", "-s", "work")
-        wait_for(lambda: agent.heard(leader) == [], "the client's end")
+        wait_for(lambda: heard(agent, leader) == [], "the client's end")
     finally:
         tmux(inner, "kill-server")
         subprocess.run(["tmux", "-S", str(outer), "kill-server"], check=False, capture_output=True)
@@ -143,13 +146,13 @@ def test_the_socket_of_a_client(line: str, environ: dict[str, str], socket: str 
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("docker run -it --rm --name box -v /home:/home image claude", Shown("box")),
+        ("docker run -it --rm --name box -v /home:/home image acme", Shown("box")),
         ("podman run --name=box image", Shown("box")),
         ("docker run --cidfile /run/id image", Shown("", "/run/id")),
         ("docker -H unix:///d.sock container attach box", Shown("box", options=("-H", "unix:///d.sock"))),
         ("docker start -ai box", Shown("box")),
-        ("docker exec -it -w /src --env A=b -u 1000 box claude --continue", Shown("box", "", ("claude", "--continue"))),
-        ("docker run -it image claude", None),
+        ("docker exec -it -w /src --env A=b -u 1000 box acme --continue", Shown("box", "", ("acme", "--continue"))),
+        ("docker run -it image acme", None),
         ("docker --debug-socket x run --name box image", None),
         ("docker ps", None),
         ("docker", None),
@@ -161,14 +164,14 @@ def test_what_a_client_of_a_container_shows(line: str, shown: Shown | None) -> N
 
 def test_a_job_in_the_background_is_stale(tmp_path: Path, started: list[StandIn]) -> None:
     """Below `script`, which gives the shell a terminal: job control moves the agent away from it."""
-    agent = StandIn(tmp_path, ["script", "-qfc", "bash -ic '$AGENT & sleep 1000'", "/dev/null"])
+    agent = Acme(tmp_path, ["script", "-qfc", "bash -ic '$AGENT & sleep 1000'", "/dev/null"])
     started.append(agent)
-    agent.says(updatedAt=time.time() * 1000)
-    assert agent.heard() == [(State.WAITING, "its process is in the background")]
+    agent.says()
+    assert heard(agent) == [(State.WAITING, "its process is in the background")]
 
 
 def test_whose_work_a_session_shows(tmp_path: Path, started: list[StandIn]) -> None:
-    agent = StandIn(tmp_path, ["script", "-qfc", "$AGENT", "/dev/null"])
+    agent = Acme(tmp_path, ["script", "-qfc", "$AGENT", "/dev/null"])
     started.append(agent)
     relay = Member(agent.shell.pid, "script", "S")
     screen = Screen.from_text("")
@@ -181,12 +184,12 @@ def test_whose_work_a_session_shows(tmp_path: Path, started: list[StandIn]) -> N
     assert agent.pid in behind and relay.pid not in behind, "what a client shows"
     ssh = Member(agent.pid, "ssh", "S")
     assert shown(KernelFacts(members=(ssh,), relay="ssh", through="script")) == (ssh.pid,)
-    ended = KernelFacts(members=(Member(agent.pid, "claude", "Z"),))
+    ended = KernelFacts(members=(Member(agent.pid, "acme-agent", "Z"),))
     assert shown(ended) == shown(None) == shown(KernelFacts(members=(relay,)), alive=False) == ()
 
 
 def test_behind_a_client_of_another_machine_nothing_is_known(tmp_path: Path, started: list[StandIn]) -> None:
-    client = StandIn(tmp_path, name="ssh")
+    client = StandIn(tmp_path, "ssh")
     started.append(client)
     kernel = KernelFacts(members=(Member(client.pid, "ssh", "S"),), relay="ssh")
     assert at_work(Snapshot(Screen.from_text(""), alive=True, kernel=kernel)) == ()

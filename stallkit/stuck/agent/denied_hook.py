@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A hook for an agent: a tool call was denied, so ask the person who supervises this sandbox, without waiting.
 
-It reads the event as JSON on standard input (``tool_name``, ``tool_input``, ``reason``, as of Claude Code's
-PermissionDenied), files one notice for each denied call, and prints how the reply is fetched later.  It stands beside
-`stuck.py`, which it asks with, and never keeps its agent for more than a few seconds.  Exit code: 0, whatever happens.
+It reads the event as JSON on standard input (``tool_name``, ``tool_input``, ``reason``, as of a hook PermissionDenied),
+files one notice for each denied call, and prints how the reply is fetched later.  It stands beside `stuck.py`, which it
+asks with, and never keeps its agent for more than a few seconds.  Exit code: 0, whatever happens.
 """
 
 from __future__ import annotations

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from agent_stand_in import StandIn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stallkit_agent_clis.copilot_log import SOURCE
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
-from stallkit.signals.heard import signals_below
+from stallkit.signals import Guard, Kind, Signal, State
+from stallkit.testing import StandIn, check_signal
 
 HOLDS = "mkdir -p $HOME/.copilot/session-state/one; exec 9>$HOME/.copilot/session-state/one/inuse.$$.hold; "
 START = {"type": "session.start", "data": {}}
@@ -39,20 +39,19 @@ class Copilot(StandIn):
     """A process that holds the session called one."""
 
     def __init__(self, home: Path) -> None:
-        super().__init__(home, name="copilot", before=HOLDS)
+        super().__init__(home, "copilot", before=HOLDS)
         self.log = home / ".copilot" / "session-state" / "one" / "events.jsonl"
 
     def wrote(self, *events: dict[str, Any]) -> list[Signal]:
         at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         self.log.write_text("".join(json.dumps(event | {"timestamp": at}) + "\n" for event in events))
-        return list(signals_below(self.shell.pid))
+        return list(self.signals())
 
 
 @pytest.fixture(scope="module")
 def copilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copilot]:
-    made = Copilot(tmp_path_factory.mktemp("home"))
-    yield made
-    made.end()
+    with Copilot(tmp_path_factory.mktemp("home")) as made:
+        yield made
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,9 @@ def copilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copilot]:
     ],
 )
 def test_what_its_log_comes_to(copilot: Copilot, events: list[dict[str, Any]], state: State | None) -> None:
-    assert [(said.state, said.guard, said.stale) for said in copilot.wrote(*events)] == [(state, Guard.PROCESS, None)]
+    (said,) = copilot.wrote(*events)
+    assert (said.state, said.guard, said.stale, said.session) == (state, Guard.PROCESS, None, "one")
+    assert not said.menus, "its log knows of none"
 
 
 @pytest.mark.parametrize(
@@ -110,15 +111,12 @@ def test_only_the_session_that_it_holds(copilot: Copilot, tmp_path: Path) -> Non
     (other / f"inuse.{copilot.pid}.hold").touch()
     (other / f"inuse.{copilot.pid}.lock").write_text(str(copilot.pid))
     assert [said.state for said in copilot.wrote(START)] == [State.IDLE]
-    alone = StandIn(tmp_path, name="copilot")
-    try:
+    with StandIn(tmp_path, "copilot") as alone:
         folder = tmp_path / ".copilot" / "session-state" / "one"
         folder.mkdir(parents=True)
         (folder / "events.jsonl").write_text(json.dumps(ASKS) + "\n")
         (folder / f"inuse.{alone.pid}.hold").touch()
-        assert alone.heard() == []
-    finally:
-        alone.end()
+        assert alone.signals() == ()
 
 
 LINES = st.recursive(st.none() | st.booleans() | st.text(), lambda part: st.dictionaries(st.text(), part)).map(
@@ -133,7 +131,7 @@ EVENTS = st.sampled_from([START, SAID, TURN, ASKS, END, ABORT, FAILED]).flatmap(
 @given(st.lists(EVENTS.map(json.dumps) | LINES), st.binary(max_size=50))
 def test_no_log_makes_it_raise(copilot: Copilot, lines: list[str], rest: bytes) -> None:
     copilot.log.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass") + b"\n" + rest)
-    for said in signals_below(copilot.shell.pid):
+    for said in copilot.signals():
         assert "\n" not in said.words and said.guard is Guard.PROCESS
 
 
@@ -141,3 +139,9 @@ def test_the_end_of_a_long_log_is_enough(copilot: Copilot) -> None:
     (said,) = copilot.wrote(START, *[{**SAID, "data": {"content": "x" * 100_000}}] * 20, ASKS)
     assert said.state is State.WAITING
     os.truncate(copilot.log, 100)
+
+
+def test_it_keeps_to_what_is_promised(copilot: Copilot) -> None:
+    asks = {"type": "user_input.requested", "data": {"question": "x\x1b[2J\u202e\ny"}}
+    assert copilot.wrote(asks)[0].state is State.WAITING
+    assert check_signal(SOURCE, copilot.publisher, [copilot.log], time.time()) == 23

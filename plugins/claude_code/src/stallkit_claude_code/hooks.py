@@ -1,13 +1,12 @@
-"""What Claude Code's hooks say, where stallkit started it with them: the words of a wait, and the class of a failure.
+"""What Claude Code's hooks say, if stallkit started it with them: the words of a wait, and the class of a failure.
 
-`settings_for` makes the files for one start, `hook_program` writes into them, `last_hook` reads.  No hook says that a
+`settings_in` makes the files for one start, `hook_program` writes into them, `last_hook` reads.  No hook says that a
 wait is over when a person refuses: screen, kernel and the session file end it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from itertools import pairwise
@@ -16,18 +15,14 @@ from typing import Any
 
 from attrs import field, frozen
 
-from stallkit import private
-from stallkit.config import state_dir
-from stallkit.core.signature import Kind
-from stallkit.signals import hook_program
-from stallkit.signals.own_file import one_line, tail_of
-from stallkit.signals.publisher import Publisher
+from stallkit.signals import Kind, Publisher, one_line, tail_of, write_own
+from stallkit_claude_code import hook_program
 
-__all__ = ["EVENTS", "Hook", "folder_of", "last_hook", "settings_for"]
+__all__ = ["EVENTS", "Hook", "last_hook", "settings_in"]
 
 EVENTS = ("PermissionRequest", "Notification", "Stop", "StopFailure", "UserPromptSubmit", "PostToolUse")
 TIMEOUT_S = 5  # after which Claude Code gives up on one
-_FOLDER, _SETTINGS, _SAID = "hooks", "settings.json", "said.jsonl"
+_FOLDERS, _SETTINGS, _SAID = "hooks", "settings.json", "said.jsonl"  # hooks/ID is the folder of a start
 _NOTICES = ("permission_prompt", "elicitation_dialog")  # other notifications begin no wait
 
 
@@ -43,25 +38,20 @@ class Hook:
     error: str | None = None
 
 
-def settings_for(id: str) -> Path:
-    """Make the files of one start in the state directory, and return the settings that Claude Code is given.
+def settings_in(folder: Path) -> Path:
+    """Make the files of one start in its folder, and return the settings that Claude Code is given.
 
-    Raises OSError where they cannot be written.
+    Raises OSError if they cannot be written.
     """
-    folder = folder_of(id)
-    private.folder(folder)
-    private.file(folder / _SAID)
-
+    write_own(folder / _SAID, "")
     run = shlex.join([sys.executable, "-I", "-S", str(Path(hook_program.__file__).resolve()), str(folder / _SAID)])
     hook = {"hooks": [{"type": "command", "command": run, "timeout": TIMEOUT_S}]}
-    handle = private.opened(folder / _SETTINGS, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump({"hooks": {event: [hook] for event in EVENTS}}, file)
+    write_own(folder / _SETTINGS, json.dumps({"hooks": {event: [hook] for event in EVENTS}}))
     return folder / _SETTINGS
 
 
 def last_hook(publisher: Publisher) -> Hook | None:
-    """What the hooks of this process said last; None without hooks, or where the last one says nothing of a wait."""
+    """What the hooks of this process said last; None without hooks, or if the last one says nothing of a wait."""
     file = _said_by(publisher)
     if file is None:
         return None
@@ -107,16 +97,11 @@ def _fields(event: dict[str, Any]) -> dict[str, str]:
 
 
 def _said_by(publisher: Publisher) -> Path | None:
-    """The file of the hooks that the process was started with; in a folder as `settings_for` makes it."""
+    """The file of the hooks that the process was started with; in the folder of a start."""
     words = publisher.words
     named = next((after for word, after in pairwise(words) if word == "--settings"), "")
     path = Path(named)
-    return path.parent / _SAID if path.name == _SETTINGS and path.parent.parent.name == _FOLDER else None
-
-
-def folder_of(id: str) -> Path:
-    """Where the files of one start are."""
-    return state_dir().absolute() / _FOLDER / id
+    return path.parent / _SAID if path.name == _SETTINGS and path.parent.parent.name == _FOLDERS else None
 
 
 def _event(line: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""OpenCode's own server, where it has one: it listens on loopback only if it was started with ``--port``; documented.
+"""OpenCode's own server, if it has one: it listens on loopback only if it was started with ``--port``; documented.
 
 The socket it listens at is its own by the kernel's list, so what answers there is this process.  Only GET is asked.
 """
@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import http.client
 import json
+import secrets
 from base64 import b64encode
-from typing import Any, Iterator
+from pathlib import Path
+from typing import Any, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
-from stallkit.signals.own_file import one_line
-from stallkit.signals.publisher import MAX_BYTES, Publisher
-from stallkit.signals.sockets import listening_ports
+from stallkit.signals import Guard, Kind, Publisher, Signal, State, has_option, listening_ports, one_line, write_own
 
-__all__ = ["OpenCodeServer"]
+__all__ = ["SOURCE", "OpenCodeServer"]
 
 ANSWER_S = 0.5  # of a server on the same machine
+ANSWER_BYTES = 1_000_000  # of an answer that is read
 PORTS = 4  # of one process, asked
 _WORKS = ("busy", "retry")
+
+# A variable in a command line could be read by everyone on the machine: the shell takes the password from its file.
+_WITH_PASSWORD = 'OPENCODE_SERVER_PASSWORD=$(cat "$0") && export OPENCODE_SERVER_PASSWORD && exec "$@"'
 
 
 class OpenCodeServer:
@@ -43,6 +45,16 @@ class OpenCodeServer:
                 continue
             yield _signal(sessions, permissions, questions if isinstance(questions, list) else [], publisher)
             return
+
+    def start_with(self, command: Sequence[str], folder: Path) -> list[str] | None:
+        """The command with a server on loopback that wants a password of this start; None for a command of its own."""
+        program, *options = command
+        of_its_own = any(not word.startswith(("-", ".", "/", "~")) for word in options[:1])  # such as ``run``
+        if of_its_own or has_option(options, "--port"):
+            return None
+        password = folder / "password"
+        write_own(password, secrets.token_urlsafe(24))
+        return ["sh", "-c", _WITH_PASSWORD, str(password), program, "--port", "0", *options]
 
 
 def _signal(sessions: dict[str, Any], permissions: list[Any], questions: list[Any], publisher: Publisher) -> Signal:
@@ -107,7 +119,7 @@ class _Server:
     password: str
 
     def get(self, path: str) -> Any:
-        """The JSON that it answers; None where it does not."""
+        """The JSON that it answers; None if it does not."""
         headers = {"Accept": "application/json"}
         if self.password:
             headers["Authorization"] = f"Basic {self.password}"
@@ -115,9 +127,12 @@ class _Server:
         try:
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
-            data = answer.read(MAX_BYTES + 1)
-            return json.loads(data) if answer.status == 200 and len(data) <= MAX_BYTES else None
+            data = answer.read(ANSWER_BYTES + 1)
+            return json.loads(data) if answer.status == 200 and len(data) <= ANSWER_BYTES else None
         except (OSError, ValueError, RecursionError, http.client.HTTPException):
             return None
         finally:
             connection.close()
+
+
+SOURCE = OpenCodeServer()

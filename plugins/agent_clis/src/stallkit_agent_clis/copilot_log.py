@@ -14,12 +14,9 @@ from typing import Any, Iterator
 
 from attrs import evolve
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
-from stallkit.signals.own_file import one_line, tail_of
-from stallkit.signals.publisher import Publisher
+from stallkit.signals import Guard, Kind, Publisher, Signal, State, one_line, tail_of
 
-__all__ = ["CopilotSession"]
+__all__ = ["SOURCE", "CopilotSession"]
 
 _WORKS = (
     "user.message",
@@ -52,7 +49,7 @@ class CopilotSession:
             if file.name == held and file.parent.parent.name == "session-state":
                 events = [_event(line) for line in tail_of(publisher.path(f"{file.parent}/events.jsonl"), publisher)]
                 said = _signal([event for event in events if event], publisher, now)
-                yield evolve(said, session=one_line(file.parent.name) or None)
+                yield evolve(said, session=one_line(file.parent.name) or None, menus=False)
                 return
 
 
@@ -135,3 +132,6 @@ def _ago(event: dict[str, Any], now: float) -> float | None:
         return max(0.0, now - datetime.fromisoformat(str(event.get("timestamp"))).timestamp())
     except (ValueError, OverflowError, OSError):
         return None
+
+
+SOURCE = CopilotSession()

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from terminals import wait_for
+from stallkit_agent_clis.opencode_server import SOURCE
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
+from stallkit.signals import Guard, Kind, Publisher, Signal, State
 from stallkit.signals.heard import signals_below
+from stallkit.testing import check_signal
 
 # It calls itself by argv[1], listens, and answers with the files of its folder; what it was asked goes to a file.
 SERVER = """
@@ -28,7 +28,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         if file.exists(): self.wfile.write(file.read_bytes())
     def log_message(self, *words): pass
 server = http.server.HTTPServer((sys.argv[2], 0), Answer)
-pathlib.Path('ready').touch()
+print('ready', flush=True)
 if sys.argv[3:]: time.sleep(1000)
 server.serve_forever()
 """
@@ -41,8 +41,9 @@ ASKS = {"sessionID": "s", "questions": [{"question": "Which policy?", "options":
 class Server:
     def __init__(self, folder: Path, name: str = "opencode", address: str = "127.0.0.1", *more: str) -> None:
         self.folder = folder
-        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", SERVER, name, address, *more], cwd=folder)
-        wait_for((folder / "ready").exists, "the server")
+        program = [sys.executable, "-I", "-S", "-c", SERVER, name, address, *more]
+        self.process = subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE)
+        until_ready(self.process)
 
     def heard(self, sessions: Any, permissions: Any = (), questions: Any = ()) -> list[Signal]:
         for name, value in (("_session_status", sessions), ("_permission", permissions), ("_question", questions)):
@@ -55,7 +56,12 @@ class Server:
 
     def end(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
+
+
+def until_ready(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the line that it prints once it has its name, and listens."""
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
 
 
 @pytest.fixture
@@ -132,15 +138,37 @@ def test_a_server_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> None:
 def test_a_port_of_another_process_is_not_asked(tmp_path: Path) -> None:
     """A process called opencode that has a socket, but does not listen, beside one that does under another name."""
     other = Server(tmp_path, "python3")
-    holds = (
-        "import pathlib, socket, time; held = socket.socket(); pathlib.Path('/proc/self/comm').write_text('opencode')"
-    )
-    agent = subprocess.Popen([sys.executable, "-I", "-S", "-c", f"{holds}; time.sleep(1000)"])
+    named = "pathlib.Path('/proc/self/comm').write_text('opencode'); print('ready', flush=True)"
+    holds = f"import pathlib, socket, time; held = socket.socket(); {named}; time.sleep(1000)"
+    agent = subprocess.Popen([sys.executable, "-I", "-S", "-c", holds], stdout=subprocess.PIPE)
     try:
-        name = Path(f"/proc/{agent.pid}/comm")
-        wait_for(lambda: name.read_text() == "opencode\n", "it to take its name")
+        until_ready(agent)
         assert signals_below(agent.pid) == () and not other.asked
     finally:
         agent.kill()
-        agent.wait()
+        agent.communicate()
         other.end()
+
+
+def test_it_keeps_to_what_is_promised(server: Server) -> None:
+    server.heard({"s": {"type": "busy"}}, [BASH])
+    publisher = Publisher.of(server.process.pid)
+    assert publisher is not None and check_signal(SOURCE, publisher) == 4
+
+
+def test_what_is_started_as_it_is(tmp_path: Path) -> None:
+    for options in (["--port", "4096"], ["--port=4096"], ["run", "hello"], ["serve"]):
+        assert SOURCE.start_with(["opencode", *options], tmp_path) is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_password_is_in_no_command_line(tmp_path: Path) -> None:
+    program = tmp_path / "opencode"
+    program.write_text('#!/bin/sh\necho "$OPENCODE_SERVER_PASSWORD" "$@"\n')
+    program.chmod(0o755)
+    words = SOURCE.start_with([str(program), "--continue"], tmp_path)
+    assert words is not None
+    file = tmp_path / "password"
+    assert file.stat().st_mode & 0o777 == 0o600 and file.read_text() not in " ".join(words)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [file.read_text(), "--port", "0", "--continue"]

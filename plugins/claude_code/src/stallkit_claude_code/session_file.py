@@ -2,21 +2,18 @@
 
 It holds the state and, for a session that waits, for what.  The file's pid and the process's start, and its pid
 namespace if it names one, have to be those of the process that is asked: a file that another process left, or wrote,
-does not count.  Where
-stallkit started it with hooks (`claude_hooks`), they bring what is asked.
+does not count.  If stallkit started it with hooks (`hooks`), they bring what is asked.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from pathlib import Path
+from typing import Any, Iterator, Sequence
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
-from stallkit.signals.claude_hooks import Hook, last_hook
-from stallkit.signals.own_file import one_line, read_json
-from stallkit.signals.publisher import Publisher
+from stallkit.signals import Guard, Kind, Publisher, Signal, State, has_option, one_line, read_json
+from stallkit_claude_code.hooks import Hook, last_hook, settings_in
 
-__all__ = ["ClaudeSession"]
+__all__ = ["SOURCE", "ClaudeSession"]
 
 _STATES = {"idle": State.IDLE, "busy": State.WORKING, "shell": State.IDLE, "waiting": State.WAITING}
 LAG_S = 3.0  # of the file behind a hook: 0.3 to 0.8 s were measured
@@ -55,6 +52,12 @@ class ClaudeSession:
                 stale=stale,
             )
 
+    def start_with(self, command: Sequence[str], folder: Path) -> list[str] | None:
+        """The command with hooks for this start, which Claude Code adds to the user's own settings."""
+        if has_option(command, "--settings"):
+            return None
+        return [command[0], "--settings", str(settings_in(folder)), *command[1:]]
+
     def _file(self, said: dict[str, Any], state: State, hook: Hook | None, publisher: Publisher, now: float) -> Signal:
         """The state that the session file says, with the words of the hook that belongs to it."""
         waits = state is State.WAITING
@@ -86,7 +89,7 @@ def _changed(said: dict[str, Any], hook: Hook | None, lag_s: float = 0.0) -> str
 
 
 def _stale(said: dict[str, Any], publisher: Publisher) -> str | None:
-    """Why it is not known for this process's own file; None where it is: by pid and start.
+    """Why it is not known for this process's own file; None if it is: by pid and start.
 
     A pid namespace that one of both does not tell is unknown, and none other: earlier versions name none.
     """
@@ -102,3 +105,6 @@ def _stale(said: dict[str, Any], publisher: Publisher) -> str | None:
 
 def _ago(milliseconds: object, now: float) -> float | None:
     return max(0.0, now - milliseconds / 1000) if isinstance(milliseconds, int | float) else None
+
+
+SOURCE = ClaudeSession()
