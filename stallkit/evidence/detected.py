@@ -9,9 +9,8 @@ from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.engine import Match
 from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS, KernelFacts
-from stallkit.core.features import talks
 from stallkit.core.moved import stays
-from stallkit.core.said import names_person, talks_here
+from stallkit.core.said import names_person, talks, talks_here
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.kernel import HIDDEN_KEYS
