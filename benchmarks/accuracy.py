@@ -185,11 +185,11 @@ never sure now where keys are read one by one.
 BY_FORM = """
 ## Told by form
 
-What the [classifier](judge.md#by-its-form) adds, on programs that neither it nor a signature had seen: the packs are
-those from before these screens were captured (revision 1be9a2c), and the classifier learns twenty times, each time
-from all corpora without a twentieth of the programs, which are then judged (`python scripts/train_classifier.py
---folds 20`, 24 November 2026). *Left out* above is without it. As shipped it has learnt from all of these, so that
-`stallkit eval` on them shows fit.
+What the [classifier](evidence.md#by-its-form) of `stallkit-form` adds, on programs that neither it nor a signature had
+seen: the packs are those from before these screens were captured (revision 1be9a2c), and the classifier learns twenty
+times, each time from all corpora without a twentieth of the programs, which are then judged (`python
+scripts/train_classifier.py --folds 20`, 24 November 2026). *Left out* above is without it. As shipped it has learnt
+from all of these, so that `stallkit eval` on them shows fit.
 
 | corpus | looks | P, R, states without it | P, R, states with it | sure right, without and with |
 | --- | --- | --- | --- | --- |

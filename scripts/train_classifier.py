@@ -1,4 +1,4 @@
-"""Learns from the labelled screens of tests/corpus what screens look like: stallkit/core/classifier.tsv.
+"""Learns from the labelled screens of tests/corpus what screens look like: the weights of plugins/form.
 
     python -m pip install -r requirements/train.txt
     python scripts/train_classifier.py              # a minute; writes the file
@@ -16,21 +16,24 @@ import argparse
 import random
 import sys
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 from attrs import evolve, frozen
 from scipy.sparse import vstack
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
+from stallkit_form.claim import SORTS, STATES, asked, form_claim
+from stallkit_form.regression import parse
 
-from stallkit.core.classifier import Classifier, parse
+from stallkit.core.claim import Claim
 from stallkit.core.engine import Engine
-from stallkit.core.features import talks
+from stallkit.core.said import talks
 from stallkit.core.signature import Kind
-from stallkit.evidence.form import SORTS, STATES
+from stallkit.core.verdict import Verdict
+from stallkit.evidence.look import Look
 from stallkit.lab.corpus_lines import Case, Line
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings
@@ -40,7 +43,7 @@ from stallkit.packs.registry import installed
 
 ROOT = Path(__file__).parents[1]
 CORPORA = ROOT / "tests" / "corpus"
-WEIGHTS = ROOT / "stallkit" / "core" / "classifier.tsv"
+WEIGHTS = ROOT / "plugins" / "form" / "src" / "stallkit_form" / "weights.tsv"
 SORT_OF = {kind: sort for sort, kinds in zip(SORTS, KINDS, strict=True) for kind in kinds}
 
 PROGRAMS = 3  # a feature has to be seen in: of fewer it may be a name
@@ -51,21 +54,9 @@ CHATS = 2  # times as much counts a screen that talks: of those there are fewer
 SEED = 20261124
 
 
-class Asked(Classifier):
-    """Notes what it is asked, and says nothing."""
-
-    def __init__(self) -> None:
-        super().__init__((), (), {})
-        object.__setattr__(self, "features", None)
-
-    def odds(self, features: Iterable[str], among: Iterable[str]) -> dict[str, float]:
-        object.__setattr__(self, "features", frozenset(features))
-        return {}
-
-
 @frozen
 class Example:
-    """One look at a case, and what the classifier was asked about it."""
+    """One look at a case, and the features by which the classifier is to tell it."""
 
     corpus: str
     program: str
@@ -103,12 +94,23 @@ def cases() -> Iterator[tuple[str, Case]]:
                 yield path.stem, Line(str(path), number, line).read()
 
 
-def asked(corpus: str, case: Case) -> Iterator[Example]:
+def features_of(case: Case) -> frozenset[str]:
+    """What the classifier is asked about a case; nothing if it is not asked."""
+    found: frozenset[str] = frozenset()
+
+    def note(look: Look, shown: Verdict, /) -> Claim | None:
+        nonlocal found
+        found = asked(look, shown)
+        return None
+
+    judge_case(case, engine_for(case.program), note)
+    return found
+
+
+def examples_of(corpus: str, case: Case) -> Iterator[Example]:
+    """The case with all its facts, and its screen alone."""
     for look in (case, case.screen_only):
-        notes = Asked()
-        judge_case(look, engine_for(case.program), notes)
-        features = getattr(notes, "features", None)
-        if features is not None:
+        if features := features_of(look):
             yield Example(corpus, min(spellings(case.program), default=""), look, features)
 
 
@@ -163,7 +165,8 @@ def held_out(examples: Sequence[Example], folds: int) -> None:
     predictions = defaultdict(list)
     everything = list(cases())
     for number in range(folds):
-        classifier = parse(learnt([one for one in examples if fold[one.program] != number]))
+        regression = parse(learnt([one for one in examples if fold[one.program] != number]))
+        classifier = partial(form_claim, regression=regression)
         for corpus, case in everything:
             if fold.get(min(spellings(case.program), default=""), 0) == number:
                 for look, name in ((case, "facts"), (case.screen_only, "alone")):
@@ -192,7 +195,7 @@ def main() -> None:
         "--folds", type=int, metavar="N", help="learn N times, each time without an N-th of all programs"
     )
     options = parser.parse_args()
-    examples = [example for corpus, case in cases() for example in asked(corpus, case)]
+    examples = [example for corpus, case in cases() for example in examples_of(corpus, case)]
     if options.folds:
         held_out(examples, options.folds)
         return

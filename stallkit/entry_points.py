@@ -1,4 +1,4 @@
-"""Entry points of the installed distributions: packs, signals and transports."""
+"""Entry points of the installed distributions: packs, signals, transports and classifiers."""
 
 from __future__ import annotations
 

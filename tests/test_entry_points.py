@@ -11,7 +11,7 @@ import pytest
 
 from stallkit.entry_points import EntryPoint, entry_points, own_version
 
-GROUPS = ("stallkit.packs", "stallkit.signals", "stallkit.transports")
+GROUPS = ("stallkit.classifiers", "stallkit.packs", "stallkit.signals", "stallkit.transports")
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ _EVALUATED: Mapping[str, Shape] = {
         "predicted_kind": "text?", "certainty": Certainty, "signature": "text?", "hard": "flag", "wrong_keys": ["text"],
         "reasons": ["text"],
     }],
-    "settings": {"packs": {"*": "text"}, "screen_only": "flag", "leave_out": "any"},
+    "settings": {"packs": {"*": "text"}, "classifier": "text?", "screen_only": "flag", "leave_out": "any"},
     "groups?": {"*": {"*": _GROUP}}, "left_out?": "any", "skipped": ["text"], "problems": ["text"],
     "baseline?": Comparison,
 }  # fmt: skip

@@ -15,6 +15,7 @@ __all__ = [
     "INTERPRETERS",
     "JAVASCRIPT",
     "LINE_EDITORS",
+    "MODELS",
     "MULTI_CALL",
     "PAGERS",
     "RELAYS",
@@ -37,3 +38,4 @@ PAGERS = frozenset(_families["pagers"])
 LINE_EDITORS = frozenset(_families["line_editors"])
 MULTI_CALL = frozenset(_families["multi_call"])
 ANY_NAME = frozenset(_families["any_name"])
+MODELS = frozenset(_families["models"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from stallkit.core.families import MODELS
 from stallkit.core.screen import Screen
 
-__all__ = ["names_person", "said_by_person", "talks_here"]
+__all__ = ["names_person", "said_by_person", "talks", "talks_here"]
 
 _ROWS = 40  # of one message, looked at
 _NAMES = r"(?:You|User|Human|Me)"
@@ -19,6 +20,14 @@ _BEGINS = re.compile(
 _GOES_ON = re.compile(r"^ {2,6}[\w\"'(\[`/]")
 _SPOKEN_AT = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])[ ]+\S+[ ]\S", re.IGNORECASE)
 _NAME_ALONE = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])\s*$", re.IGNORECASE)
+
+# What programs speak of that chat with a model, and others hardly do.
+_TALK = re.compile(
+    r"\b(?:tokens?|context|model|llm|prompt|agent|assistant|chat|mcp|provider|conversation|session|yolo|approve|approval|"
+    rf"auto-approve|tool|thinking|reasoning|ctx|{'|'.join(sorted(MODELS))})\b|/help\b|🤖|you:|ai:",
+    re.IGNORECASE,
+)
+_TALKS = 2  # different words of them
 
 
 def names_person(line: str) -> bool:
@@ -42,6 +51,15 @@ def talks_here(screen: Screen, line: str) -> bool:
     return alone is not None and any(
         spoken[1] == alone[1] for spoken in map(_SPOKEN_AT.match, screen.lines) if spoken is not None
     )
+
+
+def talks(screen: Screen) -> bool:
+    """Whether the screen speaks as programs do that chat with a model.
+
+    >>> talks(Screen.from_text("12k tokens | /help\\n> "))
+    True
+    """
+    return len({word.lower() for word in _TALK.findall(screen.text)}) >= _TALKS
 
 
 def said_by_person(screen: Screen, row: int) -> bool:

@@ -10,9 +10,8 @@ from stallkit.core.engine import Match
 from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.core.facts import KernelFacts
 from stallkit.core.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
-from stallkit.core.features import talks
 from stallkit.core.moved import stays
-from stallkit.core.said import names_person, talks_here
+from stallkit.core.said import names_person, talks, talks_here
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.kernel import HIDDEN_KEYS

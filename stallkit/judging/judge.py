@@ -8,16 +8,15 @@ from attrs import evolve
 
 from stallkit.core.agents import agents, asked
 from stallkit.core.claim import Claims, Sign, Source
-from stallkit.core.classifier import Classifier
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.retrying import retrying
 from stallkit.core.signal import decisive
 from stallkit.core.signature import Certainty, State, Tier
 from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifier
 from stallkit.evidence.detected import screen_claim
 from stallkit.evidence.foreground import foreground_claim
-from stallkit.evidence.form import form_claim
 from stallkit.evidence.kernel import kernel_claim
 from stallkit.evidence.left import left_as, left_claim
 from stallkit.evidence.look import Look
@@ -42,7 +41,7 @@ def judge(
 
     `agent_seen` is the latest look at this session whose verdict was that an agent is there (`Verdict.shows_agent`),
     however long ago: by it an agent that ended is known from one that never was.  `classifier` tells by its form what
-    no signature of its own program knows: the shipped one, or another; `SILENT` tells nothing.
+    no signature of its own program knows: the installed one, or another; `SILENT` tells nothing.
 
     A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
     once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
@@ -71,10 +70,11 @@ def judged(
 def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
     """What each source claims.
 
-    The classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
+    A classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
     """
     seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
     shown, _ = decide(seen)
+    classify = classifier or installed_classifier() or SILENT
     so_far = Verdict(shown.state, shown.certainty, shown.kind, look.detection, ())
     return evolve(
         seen,
@@ -83,7 +83,7 @@ def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
         shell=shell_claim(look),
         progress=progress_claim(look),
         signal=signal_claim(look),
-        form=form_claim(look, so_far, classifier),
+        form=classify(look, so_far),
     )
 
 

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from stallkit.core.ended_turn import How, ended_turn
 from stallkit.core.families import WRAPPERS
-from stallkit.core.features import talks
+from stallkit.core.said import talks
 from stallkit.core.signal import Guard, decisive
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending

@@ -125,6 +125,20 @@ def test_a_third_partys_pack_is_found_and_matches(installs: Installs) -> None:
     }
 
 
+CHAT = """
+import sys
+from stallkit import Engine, Screen, Snapshot, judge
+screen = Screen.from_text("A new agent\\nmodel: large  12k tokens\\n\\n  Change the file?\\n  > it is up to you")
+verdict = judge(Engine.default().detect(screen), Snapshot(screen))
+print(verdict.state, verdict.rule, verdict.claims.form, *(name for name in sys.modules if name.startswith("stallkit_")))
+"""
+
+
+def test_without_a_classifier_all_is_judged_and_nothing_by_its_form(installs: Installs) -> None:
+    done = installs.run(CHAT, installs.acme)
+    assert (done.stdout, done.stderr) == ("working nothing None stallkit_acme\n", "")
+
+
 def test_a_third_partys_pack_holds_to_its_own_examples(installs: Installs) -> None:
     code = "from stallkit.testing import check_pack; print(check_pack('stallkit_acme'))"
     done = installs.run(code, installs.acme)

@@ -13,8 +13,9 @@ import pytest
 from stallkit.testing import examples
 
 ROOT = Path(__file__).parents[2]
-PACKS = sorted(ROOT.glob("plugins/*/src/stallkit_*"))
-PACKAGES = [ROOT / "stallkit", *PACKS]
+PLUGINS = sorted(ROOT.glob("plugins/*/src/stallkit_*"))
+PACKS = [path for path in PLUGINS if (path / "signatures.toml").exists()]
+PACKAGES = [ROOT / "stallkit", *PLUGINS]
 
 
 def place_of(package: str, elsewhere: Path) -> Path:

@@ -21,11 +21,11 @@ from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.classifier import SILENT
 from stallkit.core.engine import Engine
 from stallkit.core.redact import redact
 from stallkit.core.signature import Pack
 from stallkit.errors import StallkitError, StoreError
+from stallkit.evidence.classifiers import SILENT, installed_classifier
 from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.corpus import Item
@@ -75,6 +75,7 @@ class Evaluation:
         """What it depends on besides the cases."""
         return {
             "packs": {pack.name: pack.version for pack in self.packs},
+            "classifier": None if self.how.holdout else _classifier(),
             "screen_only": self.how.screen_only,
             "leave_out": "program" if self.how.holdout else None,
         }
@@ -167,7 +168,7 @@ def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
             problems.append(str(error))
         else:
             look = case.screen_only if settings.screen_only else case
-            # What the classifier has learnt cannot be left out for one program, so all of it is.
+            # What a classifier has learnt cannot be left out for one program, so all of it is.
             predictions.append(judge_case(look, engines.of(case.program), SILENT if settings.named else None))
     return Chunk(tuple(predictions), tuple(problems))
 
@@ -247,7 +248,7 @@ def on_cluster(
     """The same from the workers of a running Dask scheduler, HOST:PORT.
 
     Raises StallkitError where distributed is not installed, the scheduler does not answer or has no worker, or a
-    worker has another version of stallkit, which might judge differently.
+    worker has another version of stallkit or another classifier, which might judge differently.
     """
     try:
         make_client = import_module("distributed").Client
@@ -260,22 +261,28 @@ def on_cluster(
         with make_client(address, timeout=_CONNECT_S, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=_CONNECT_S)
             threads = sum(client.nthreads().values())
-            versions = set(client.run(_version).values())
-            if versions != {_version()}:
-                other = ", ".join(sorted(versions - {_version()}))
-                raise ValueError(f"its workers have stallkit {other}, this is {_version()}")
+            versions = set(client.run(_versions).values())
+            if versions != {_versions()}:
+                other = ", ".join(sorted(versions - {_versions()}))
+                raise ValueError(f"its workers have stallkit {other}, this is {_versions()}")
             shared = client.scatter(settings, broadcast=True)
             yield from _in_order(
                 lambda chunk: client.submit(judge_chunk, shared, chunk, pure=False), items, threads, on_done
             )
     except Exception as error:  # distributed and tornado have no common base class
-        todo = "check that the scheduler runs, and its workers have this version of stallkit"
+        todo = "check that the scheduler runs, and its workers have this version of stallkit and its classifier"
         why = f"it did not do the work: {type(error).__name__}: {error}"
         raise StallkitError("backend", f"dask://{address}", why, todo) from error
 
 
-def _version() -> str:
-    return version("stallkit")
+def _versions() -> str:
+    return f"{version('stallkit')} with {_classifier() or 'no classifier'}"
+
+
+def _classifier() -> str | None:
+    """The distribution that tells by the form, and its version."""
+    found = installed_classifier()
+    return None if found is None else str(found)
 
 
 def _in_order(submit: Submit, items: Iterable[Item], workers: int, on_done: Callable[[int], None]) -> Iterator[Chunk]:

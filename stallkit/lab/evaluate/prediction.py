@@ -10,12 +10,12 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from stallkit.core.agents import asked
-from stallkit.core.classifier import Classifier
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.keys import KEY_NAMES, Keys
 from stallkit.core.screen import Screen
 from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
 from stallkit.core.verdict import Snapshot
+from stallkit.evidence.classifiers import Classifier
 from stallkit.judging.judge import judge
 from stallkit.lab.corpus_lines import Case
 from stallkit.press.asked import Asked

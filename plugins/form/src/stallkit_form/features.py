@@ -7,14 +7,14 @@ that two programs which draw the same thing in different ways have features in c
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Iterable, Iterator
 
 from stallkit.core.families import INTERPRETERS, RELAYS, SHELLS
+from stallkit.core.said import talks
 from stallkit.core.screen import Screen
 from stallkit.core.verdict import Snapshot, Verdict
 
-__all__ = ["features", "talks", "tokens"]
+__all__ = ["features", "tokens"]
 
 _ROWS = 24  # written rows of a screen that are looked at, upwards from the last
 _NEAR = 6  # of these, rows at the end
@@ -33,23 +33,6 @@ _TOKEN = re.compile(
 _SHAPES = re.compile(r"[^\W\d_]+|\d+|\s+|.")
 _DRAWN = ("OPTION", "MARK", "RADIO", "SPIN", "TIME", "RULE", "FRAMED", "CLOSED", "DONE", "TITLED", "DOTS", "SHARE")
 _CLOCK = re.compile(r"(?<![\d:.])\d{1,2}:[0-5]\d:[0-5]\d(?![\d:.])")
-# What programs speak of that chat with a model, and others hardly do.
-_TALK = re.compile(
-    r"\b(?:tokens?|context|model|llm|prompt|agent|assistant|chat|mcp|sonnet|opus|haiku|gpt|gemini|claude|qwen|llama|"
-    r"provider|conversation|session|yolo|approve|approval|auto-approve|tool|thinking|reasoning|ctx)\b|/help\b|🤖|you:|ai:",
-    re.IGNORECASE,
-)
-_TALKS = 2  # different words of them
-
-
-@lru_cache(maxsize=512)  # one look asks thrice, and the next one shows the same
-def talks(screen: Screen) -> bool:
-    """Whether the screen speaks as programs do that chat with a model.
-
-    >>> talks(Screen.from_text("gpt-4 | 12k tokens left\\n> "))
-    True
-    """
-    return len({word.lower() for word in _TALK.findall(screen.text)}) >= _TALKS
 
 
 def features(snapshot: Snapshot, verdict: Verdict, rests: bool | None) -> frozenset[str]:
@@ -62,7 +45,6 @@ def features(snapshot: Snapshot, verdict: Verdict, rests: bool | None) -> frozen
     return found | {f"talks, {one}" for one in found} if talks(snapshot.screen) else found
 
 
-@lru_cache(maxsize=4096)
 def tokens(row: str) -> tuple[str, ...]:
     """What stands in a row: words in small letters, and names in capitals for what is drawn in many ways.
 

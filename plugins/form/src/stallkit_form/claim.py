@@ -1,7 +1,7 @@
-"""What a screen is told to be by its form, where no signature of its own program knows it.  Pure.
+"""What a screen is told to be by its form, where no signature of its own program knows it.
 
-Signatures of form are written by hand, and few; a classifier that has learnt from labelled screens of many programs
-(`classifier`) sees what they do not.  It is a guess: never sure, so that no key follows from it.
+Signatures of form are written by hand, and few; a regression that has learnt from labelled screens of many programs
+sees what they do not.  It is a guess: never sure, so that no key follows from it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 
 from stallkit.core.claim import Claim, Sign, Source
-from stallkit.core.classifier import Classifier, shipped
 from stallkit.core.evidence import Kernel, guessed_kind, names_secret
 from stallkit.core.facts import plain
 from stallkit.core.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
-from stallkit.core.features import features, talks
 from stallkit.core.retrying import retrying
+from stallkit.core.said import talks
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Kind, State
 from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.evidence.look import Look
+from stallkit_form.features import features
+from stallkit_form.regression import Regression, shipped
 
-__all__ = ["SORTS", "STATES", "form_claim"]
+__all__ = ["SORTS", "STATES", "asked", "form_claim"]
 
 STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
 # What sort of answer a prompt calls for, and the kind that stands for it.
@@ -36,25 +37,23 @@ _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
-_known: dict[tuple[object, ...], dict[str, float]] = {}  # most looks are as the one before
-_MOST = 512  # of them
 
 
-def form_claim(look: Look, shown: Verdict, classifier: Classifier | None = None) -> Claim | None:
-    """Another state than what is shown so far, or a doubt about it; `classifier` is the shipped one.
+def form_claim(look: Look, shown: Verdict, regression: Regression | None = None) -> Claim | None:
+    """Another state than what is shown so far, or a doubt about it; `regression` is the shipped one, or another.
 
     None where more than the form is known.
     """
     snapshot, facts = look.snapshot, look.facts
-    if _is_settled(shown, snapshot, facts):
-        return None
-    odds = _odds(STATES, shown, snapshot, facts, classifier)
+    found = asked(look, shown)
+    regression = regression or shipped()
+    odds = regression.odds(found, STATES) if found else None
     if not odds:
         return None
     state = State(max(odds, key=lambda one: odds[one]))
     other = state is not shown.state and odds[state] >= _needed(state, shown, snapshot.screen, facts)
     if other and _may_become(state, shown, snapshot, facts):
-        kind = _kind(shown, snapshot, facts, classifier) if state is State.WAITING else None
+        kind = _kind(regression.odds(found, SORTS), snapshot, facts) if state is State.WAITING else None
         why = f"by its form it is {state} ({odds[state]:.0%}), as screens of other programs are"
         return Claim(Source.FORM, Sign.LOOKS, state, kind, why=(why,))
     doubtful = shown.certainty is Certainty.SURE and odds.get(shown.state, 1.0) < _KEPT_SURE
@@ -62,6 +61,13 @@ def form_claim(look: Look, shown: Verdict, classifier: Classifier | None = None)
         why = f"screens of its form are {shown.state} in {odds[shown.state]:.0%} only"
         return Claim(Source.FORM, Sign.DOUBTS, shown.state, why=(why,))
     return None
+
+
+def asked(look: Look, shown: Verdict) -> frozenset[str]:
+    """The features by which a look is told; none where more than its form is known."""
+    if _is_settled(shown, look.snapshot, look.facts):
+        return frozenset()
+    return features(look.snapshot, shown, look.facts.rests)
 
 
 def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
@@ -124,38 +130,9 @@ def _was_printed(screen: Screen) -> bool:
     return not any(line.strip() for line in screen.lines[at.row :])
 
 
-def _kind(verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None) -> Kind:
+def _kind(odds: dict[str, float], snapshot: Snapshot, facts: Kernel) -> Kind:
+    """The kind of what waits, by the odds of each sort."""
     guess = guessed_kind(snapshot.screen, facts.canonical)
-    odds = _odds((*SORTS,), verdict, snapshot, facts, classifier)
     if guess is Kind.SECRET or names_secret(snapshot.screen.paragraph.text) or odds.get("secret", 0.0) >= _SECRET:
         return Kind.SECRET
     return SORTS[max(odds, key=lambda one: odds[one])] if odds else guess
-
-
-def _odds(
-    among: tuple[str, ...], verdict: Verdict, snapshot: Snapshot, facts: Kernel, classifier: Classifier | None
-) -> dict[str, float]:
-    """How likely each is; for the shipped classifier it is remembered, since most looks show what the last one did."""
-    if classifier is not None:
-        return classifier.odds(features(snapshot, verdict, facts.rests), among)
-    key = (among, *_read(verdict, snapshot, facts.rests))
-    known = _known.get(key)
-    if known is None:
-        known = shipped().odds(features(snapshot, verdict, facts.rests), among)
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[key] = known
-    return known
-
-
-def _read(verdict: Verdict, snapshot: Snapshot, rests: bool | None) -> tuple[object, ...]:
-    """All that `features` reads."""
-    kernel, match = snapshot.kernel, verdict.match
-    pack, signature = (match.pack, match.signature) if match else (None, None)
-    return (
-        *(snapshot.screen, snapshot.foreground, snapshot.tty, rests),
-        kernel and (kernel.listening, kernel.how, kernel.running),
-        *(verdict.state, verdict.kind, verdict.certainty),
-        pack and (pack.name, pack.general),
-        signature and (signature.id, signature.state, signature.tier),
-    )

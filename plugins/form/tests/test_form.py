@@ -1,25 +1,26 @@
-"""What is told by the form of a screen: never sure, never pressed, and not where more than the form is known."""
+"""What is told by the form of a screen: never sure, never pressed, and not if more than the form is known."""
 
 from __future__ import annotations
 
-from itertools import product
+from functools import partial
 
 import pytest
-from acme import ENGINE
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from stallkit_form.claim import SORTS, STATES, form_claim
+from stallkit_form.features import features, tokens
+from stallkit_form.regression import Regression, parse, shipped
 
-from stallkit.core.classifier import SILENT, Classifier, Rows, parse, shipped
+from stallkit.core.claim import Sign
 from stallkit.core.engine import Engine
 from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.features import features, talks, tokens
 from stallkit.core.keys import Keys
+from stallkit.core.said import talks
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
-from stallkit.evidence import form
-from stallkit.evidence.form import SORTS, STATES, _read
+from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifier
 from stallkit.judging.judge import judge
 from stallkit.press.decisions import Press
 from stallkit.press.policy_file import PROFILES
@@ -37,12 +38,17 @@ FORM = Signature(
     dismissal=Dismissal(keys=Keys.parse("Enter"), because="a test"),
     hits=["Go on and change the file?"],
 )
+NOTHING = Engine([])
+
+
+def by(regression: Regression) -> Classifier:
+    return partial(form_claim, regression=regression)
 
 
 def saying(state: State, sort: str = "line") -> Classifier:
     """A classifier that is all but certain, whatever it sees."""
     classes = (*map(str, STATES), *SORTS)
-    return Classifier(classes, tuple(900 if one in (state, sort) else 0 for one in classes), {})
+    return by(Regression(classes, tuple(900 if one in (state, sort) else 0 for one in classes), {}))
 
 
 def look(
@@ -53,12 +59,20 @@ def look(
     return Snapshot(screen=screen, process=process, kernel=kernel, tty=tty if kernel else None, quiet_s=1.0)
 
 
-def told(now: Snapshot, by: Classifier, engine: Engine = ENGINE) -> Verdict:
-    return judge(engine.detect(now.screen), now, classifier=by)
+def told(now: Snapshot, classifier: Classifier | None, engine: Engine = NOTHING) -> Verdict:
+    return judge(engine.detect(now.screen), now, classifier=classifier)
 
 
 def engine(**of: object) -> Engine:
     return Engine([Pack(name="forms", signatures=[FORM], **of)])  # type: ignore[arg-type]
+
+
+def test_it_is_the_installed_classifier() -> None:
+    assert str(installed_classifier()).startswith("stallkit-form ")
+    now = look(CHAT, kernel=None)
+    assert told(now, None) == told(now, by(shipped())) != told(now, SILENT)
+    claims = told(now, None).claims
+    assert claims is not None and claims.form is not None and claims.form.sign is Sign.LOOKS
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -91,7 +105,7 @@ def test_a_form_gives_way_and_a_signature_of_the_program_does_not() -> None:
 
 
 def test_a_form_that_is_unlike_what_waits_is_doubtful() -> None:
-    unlike = Classifier(tuple(map(str, STATES)), (50, 0, 0, 0), {})
+    unlike = by(Regression(tuple(map(str, STATES)), (50, 0, 0, 0), {}))
     sure = told(look(CHAT), SILENT, engine(general=True))
     found = told(look(CHAT), unlike, engine(general=True))
     assert (sure.state, sure.certainty) == (State.WAITING, Certainty.SURE)
@@ -130,7 +144,7 @@ def test_no_policy_presses_what_a_form_says(
 
 
 @given(st.text(max_size=400), st.booleans())
-def test_any_screen_has_features_and_the_shipped_classifier_says_something_of_them(text: str, alternate: bool) -> None:
+def test_any_screen_has_features_and_the_shipped_weights_say_something_of_them(text: str, alternate: bool) -> None:
     now = Snapshot(screen=Screen.from_text(text, size=(80, 24), alternate=alternate))
     odds = shipped().odds(features(now, told(now, SILENT), None), STATES)
     assert set(odds) == set(STATES) and sum(odds.values()) == pytest.approx(1.0)
@@ -149,57 +163,12 @@ def test_a_feature_stands_twice_where_the_screen_talks() -> None:
 
 def test_no_feature_that_has_a_weight_names_a_program_alone() -> None:
     """The file is made of what several programs have: `scripts/train_classifier.py` leaves out the rest."""
-    classifier = shipped()
-    assert isinstance(classifier.weights, Rows)
-    table = classifier.weights.table()
-    assert set(classifier.classes) == {*STATES, *SORTS} and len(table) > 1000
-    assert all(one.count("\t") + 1 == len(classifier.classes) for one in table.values())
+    regression = shipped()
+    assert set(regression.classes) == {*STATES, *SORTS} and len(regression.weights) > 1000
+    assert all(len(row) == len(regression.classes) for row in regression.weights.values())
 
 
 def test_a_table_is_read_as_it_is_written() -> None:
     read = parse("\ton\toff\n\t0\t-50\nhot\t100\t0\n")
-    assert isinstance(read.weights, Rows)
-    assert (read.classes, read.start, read.weights.table()) == (("on", "off"), (0, -50), {"hot": "100\t0"})
-
-
-@given(st.dictionaries(st.text("ab \x08\x7f", max_size=3), st.just("1\t2")), st.text("ab \x08\x7f", max_size=3))
-def test_a_row_is_found_before_and_after_the_table_is_read(table: dict[str, str], key: str) -> None:
-    rows = Rows(f"{key}\t{row}" for key, row in table.items())
-    for one in (key, *table):
-        assert rows.get(one) == table.get(one)
-    searched = rows.get
-    while rows.get == searched:
-        searched(key)
-    for one in (key, *table):
-        assert rows.get(one) == table.get(one)
-
-
-def test_what_is_remembered_of_a_look_is_all_that_its_features_come_from() -> None:
-    """Looks that are taken for the same one have the same features, whatever else differs."""
-    known: dict[object, frozenset[str]] = {}
-    screens = [Screen.from_text(text) for text in (CHAT, "one\n> ", "12:34:56 works\n> ")]
-    screens += [
-        Screen.from_text(CHAT, cursor=(2, 4)),
-        evolve(screens[1], alternate=True),
-        evolve(screens[1], title="t"),
-    ]
-    kernels = [None, READS_NOT, POLLS, evolve(POLLS, running=3), evolve(POLLS, how="read"), evolve(POLLS, pid=7)]
-    for screen, kernel, tty, name in product(screens, kernels, (None, RAW, LINES), (None, "bash", "node")):
-        process = None if name is None else ProcessFacts(name)
-        first = Snapshot(screen, process=process, kernel=kernel, tty=tty)
-        for now in (first, evolve(first, target="other", taken_at=3.0, quiet_s=2.0, alive=True, identity="x")):
-            verdict = judge(ENGINE.detect(screen), now, classifier=SILENT)
-            for one in (verdict, evolve(verdict, state=State.IDLE), evolve(verdict, kind=Kind.SECRET)):
-                for rests in (None, True, False):
-                    found = features(now, one, rests)
-                    assert known.setdefault(_read(one, now, rests), found) == found
-    assert len(set(known.values())) > 200
-
-
-def test_the_same_look_is_told_the_same_when_it_is_remembered() -> None:
-    now = Snapshot(Screen.from_text(CHAT))
-    form._known.clear()
-    first = judge(ENGINE.detect(now.screen), now)
-    assert len(form._known) >= 1
-    assert judge(ENGINE.detect(now.screen), evolve(now, target="other")) == first
-    assert judge(ENGINE.detect(now.screen), now, classifier=shipped()) == first
+    assert (read.classes, read.start, read.weights) == (("on", "off"), (0, -50), {"hot": (100, 0)})
+    assert read.odds(["hot", "unknown"], ["on", "no class"]) == {"on": 1.0}
