@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stallkit.core.agent import Agent, Process, Title
 from stallkit.core.engine import Engine
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Clause, Pack, Signature
@@ -17,6 +18,7 @@ ENGINE = Engine(
                 Signature("rests", "", "idle", ["Ask anything"]),
                 Signature("shell", "", "ended", [Clause(pattern=r"\$ $", where="prompt_line")]),
             ],
+            agents=[Agent("acme", Process(["acme"]), Title(working=["acme is busy"]))],
         )
     ]
 )

@@ -102,11 +102,13 @@ def test_an_extra_may_be_imported_late() -> None:
 
 
 def test_packs_use_only_what_is_public() -> None:
-    """Names of these packages: no other module is promised to stay."""
+    """Names of these packages: no other module is promised to stay.  The classifier has learnt on what the host does,
+    and is of its version."""
     public = {name: set(import_module(name).__all__) for name in ("stallkit", "stallkit.signals", "stallkit.testing")}
     nodes = [
         (path, node)
         for path in sorted(ROOT.glob("plugins/*/src/**/*.py"))
+        if "stallkit_form" not in path.parts
         for node in ast.walk(ast.parse(path.read_text()))
         if any(name.partition(".")[0] == "stallkit" for name in modules_of(node))
     ]

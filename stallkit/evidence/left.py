@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from stallkit.core.agents import left_of
 from stallkit.core.claim import Claim, Sign, Source, Weight
 from stallkit.core.signature import State, Tier
-from stallkit.core.verdict import Ended
 from stallkit.evidence.look import Look
 
-__all__ = ["left_claim", "left_as"]
+__all__ = ["left_claim"]
 
 
 def left_claim(look: Look) -> Claim | None:
@@ -16,15 +14,8 @@ def left_claim(look: Look) -> Claim | None:
     match = look.detection.match
     if match is not None and (match.signature.tier is Tier.ENDED or match.signature.state is State.ENDED):
         return None  # its screen says so itself
-    found = left_of(look.detection, look.snapshot, look.agent_seen)
-    if found is None:
+    if look.left is None:
         return None
-    why, sure, _ = found
+    why, sure, _ = look.left
     sign, weight = (Sign.OUTLIVED, Weight.PROOF) if sure else (Sign.PICTURE, Weight.GUESS)
     return Claim(Source.LEFT, sign, State.ENDED, weight=weight, why=(why,))
-
-
-def left_as(look: Look) -> Ended | None:
-    """What the claim says that is left."""
-    found = left_of(look.detection, look.snapshot, look.agent_seen)
-    return found[2] if found else None

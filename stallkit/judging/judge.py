@@ -10,6 +10,7 @@ from stallkit.core.agents import agents, asked
 from stallkit.core.claim import Claims, Sign, Source
 from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.core.engine import Detection, Engine
+from stallkit.core.facts import Member
 from stallkit.core.retrying import retrying
 from stallkit.core.signal import decisive
 from stallkit.core.signature import Certainty, State, Tier
@@ -18,7 +19,7 @@ from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifi
 from stallkit.evidence.detected import screen_claim
 from stallkit.evidence.foreground import foreground_claim
 from stallkit.evidence.kernel import kernel_claim
-from stallkit.evidence.left import left_as, left_claim
+from stallkit.evidence.left import left_claim
 from stallkit.evidence.look import Look
 from stallkit.evidence.motion import motion_claim
 from stallkit.evidence.read import proof_in_s, read_claim
@@ -36,12 +37,14 @@ def judge(
     history: Sequence[Snapshot] = (),
     agent_seen: Snapshot | None = None,
     classifier: Classifier | None = None,
+    unnamed: Member | None = None,
 ) -> Verdict:
     """The verdict on one look; `history` is the looks before it, oldest first.
 
     `agent_seen` is the latest look at this session whose verdict was that an agent is there (`Verdict.shows_agent`),
     however long ago: by it an agent that ended is known from one that never was.  `classifier` tells by its form what
-    no signature of its own program knows: the installed one, or another; `SILENT` tells nothing.
+    no signature of its own program knows: the installed one, or another; `SILENT` tells nothing.  `unnamed` is the
+    process of a program that no pack names and a person talks with, as an earlier look showed it: it may have ended.
 
     A prompt on one line is sure when two looks in a row agree on it and the cursor is in it; a whole dialog is sure at
     once.  A prompt that nothing reads, or over a process that asks nothing, is quoted or answered.
@@ -54,7 +57,7 @@ def judge(
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
-    look = Look.of(detection, snapshot, history, agent_seen)
+    look = Look.of(detection, snapshot, history, agent_seen, unnamed)
     claims = _claims_of(look, classifier)
     outcome, row = decide(claims)
     return evolve(_verdict(look, claims, outcome), claims=claims, rule=row.name)
@@ -111,7 +114,7 @@ def _verdict(look: Look, claims: Claims, outcome: Outcome) -> Verdict:
 def _ended(look: Look, outcome: Outcome) -> Ended | None:
     """What is left in a session that is ended, or that a limit ended."""
     if outcome.by is Source.LEFT:
-        return left_as(look)
+        return look.left[2] if look.left else None
     if outcome.by in (Source.READ, Source.SIGNAL):
         return None
     match = look.detection.match

@@ -10,7 +10,7 @@ from typing import Any, Mapping
 
 from attrs import define, evolve, field, frozen
 
-from stallkit.core.agents import asked, left_to, starts_others
+from stallkit.core.agents import asked, starts_others
 from stallkit.core.engine import Detection, Engine
 from stallkit.core.facts import Member
 from stallkit.core.hung import Hung, Watchdog
@@ -18,7 +18,7 @@ from stallkit.core.inside import asks_inside, may_ask_inside
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, State
 from stallkit.core.topic import Topic, What
-from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.core.verdict import Snapshot, Verdict
 from stallkit.errors import SessionGone
 from stallkit.judging.judge import judge
 from stallkit.press.gate import End
@@ -154,8 +154,8 @@ class Watched:
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         detection = asked(engine, snapshot, self.verdict.detection if self.verdict and before else None)
         seen = self._agent_seen if self._agent_seen and self._agent_seen.identity == snapshot.identity else None
-        judged = judge(detection, snapshot, (before,) if before else (), seen)
-        self.verdict = self._judged = self._outlived(judged, snapshot)
+        self.verdict = self._judged = judge(detection, snapshot, (before,) if before else (), seen, unnamed=self._chats)
+        self._chats = self._talks_with(snapshot)
         self.snapshot = snapshot
         if self.verdict.shows_agent:
             self._agent_seen = snapshot
@@ -163,18 +163,12 @@ class Watched:
             self.home, self._home_of = self._working_directory(), snapshot.identity
         return self.verdict
 
-    def _outlived(self, verdict: Verdict, snapshot: Snapshot) -> Verdict:
-        """The verdict, corrected where an agent that no pack names ended, and what started it lives on."""
-        over = verdict.state in (State.ENDED, State.GONE)
-        if self._chats is not None and not over and (why := left_to(self._chats, snapshot)) is not None:
-            return evolve(verdict.but(why, State.ENDED, Certainty.SURE, None), ended=Ended.WRAPPED)
-        kernel = snapshot.kernel
-        reader = next(iter(kernel.readers or ()), None) if kernel else None
+    def _talks_with(self, snapshot: Snapshot) -> Member | None:
+        """The process of an agent that no pack names, as it was last seen to read."""
+        reader = next(iter((snapshot.kernel and snapshot.kernel.readers) or ()), None)
         if self.state.unnamed is None:
-            self._chats = None
-        elif reader is not None and not starts_others(reader):
-            self._chats = reader
-        return verdict
+            return None
+        return self._chats if reader is None or starts_others(reader) else reader
 
     @property
     def certainty(self) -> Certainty | None:

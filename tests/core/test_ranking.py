@@ -210,7 +210,7 @@ def test_what_a_program_said_that_is_gone_is_stale(interactive: bool) -> None:
     )
     found = reported("state=working:app=other", "shell", foreground="bash", kernel=kernel)
     titled = look("shell", foreground="bash", kernel=kernel)
-    titled = evolve(titled, screen=evolve(titled.screen, title="✦  Working… (proj)"))
+    titled = evolve(titled, screen=evolve(titled.screen, title="acme is busy"))
     for verdict in (found, judged(titled)):
         assert (verdict.state, verdict.certainty) == ("ended", "sure" if interactive else "maybe"), verdict.reasons
         assert (verdict.signals[0].stale is not None) is interactive

@@ -93,9 +93,12 @@ def test_a_stopped_process_and_one_that_ended_say_nothing(agent: Acme) -> None:
 def test_only_what_is_below_a_process_is_asked(agent: Acme) -> None:
     agent.says()
     assert signals_below(os.getpid(), [SOURCE]) and not signals_below(1 << 30, [SOURCE])
-    with subprocess.Popen(["sleep", "1000"]) as other:
+    other = subprocess.Popen(["sleep", "1000"])
+    try:
         assert signals_below(other.pid, [SOURCE]) == ()
+    finally:
         other.kill()
+        other.wait()
 
 
 def test_what_a_start_adds_goes_with_it(installed: None, state: Path) -> None:
