@@ -310,18 +310,25 @@ def _number(count: int, what: str) -> str:
     "--from", "captures", multiple=True, metavar="SCREEN", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A captured screen: the pack is for the program in its foreground; may be repeated.",
 )  # fmt: skip
+@click.option("--agent", is_flag=True, help="It is a coding agent: with agent.toml and a source of signals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
 def new_pack_command(
-    name: str, directory: Path | None, foreground: tuple[str, ...], captures: tuple[Path, ...], as_json: bool
+    name: str,
+    directory: Path | None,
+    foreground: tuple[str, ...],
+    captures: tuple[Path, ...],
+    agent: bool,
+    as_json: bool,
 ) -> None:
     """Make the directory of a new pack for the program NAME; it installs, and its tests and lint pass as it is.
 
-    DIRECTORY is ./stallkit-NAME unless given, and must not exist.
+    DIRECTORY is ./stallkit-NAME unless given, and must not exist.  How to fill in an agent's: docs/teach-an-agent.md.
 
     \b
     Exit codes: 0; 1 it cannot be written; 64 usage: an invalid or taken name.
     Example:    stallkit new-pack acme
                 stallkit new-pack git --foreground git --foreground perl
+                stallkit new-pack --agent tinker
     """
     try:
         names = names_of(name)
@@ -333,7 +340,7 @@ def new_pack_command(
         raise click.UsageError(f"a pack {names.pack} is installed already; choose another name")
     target = Path(names.distribution) if directory is None else directory
     try:
-        written = write(names, target, programs)
+        written = write(names, target, programs, agent)
     except FileExistsError as error:
         raise click.UsageError(f"{target} exists already; name a directory that does not") from error
     if as_json:

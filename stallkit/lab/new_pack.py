@@ -1,6 +1,7 @@
 """A new pack's directory, from the template that the package carries.
 
-The template is a folder of files that end in ``.tmpl``; a name in it is written ``$name``.  Copier could update a pack
+The template is files that end in ``.tmpl``, those of every pack and those of a program's or an agent's; a name in them
+is written ``$name``.  Copier could update a pack
 later on, but it takes twenty distributions and a git checkout to fill in six names.
 """
 
@@ -21,6 +22,7 @@ from typing import Iterator, Sequence
 from attrs import asdict, frozen
 
 from stallkit.core.families import INTERPRETERS, RELAYS
+from stallkit.packs.agent_file import agent_schema
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.packs.screenfile import read_screen
 
@@ -30,7 +32,7 @@ _PREFIX = "stallkit-"
 _SUFFIX = ".tmpl"
 _PROJECT = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)  # PyPA's "valid non-normalized names"
 _LONGEST = 40
-_SCHEMA = "pack.schema.json"  # an editor checks the signatures by it
+_SIGNALS = '\n[project.entry-points."stallkit.signals"]\n$pack = "$module.session_file:SOURCE"\n'
 
 
 @frozen
@@ -77,18 +79,25 @@ def programs_of(named: Sequence[str], captures: Sequence[Path]) -> list[str]:
     return list(dict.fromkeys([*named, *found]))
 
 
-def files(names: Names, programs: Sequence[str] = ()) -> dict[str, str]:
-    """The text of each file of a new pack, by its path in the directory; `programs` are those that it is for."""
+def files(names: Names, programs: Sequence[str] = (), agent: bool = False) -> dict[str, str]:
+    """The text of each file of a new pack, by its path in the directory; `programs` are those that it is for.
+
+    `agent`: it is an agent's, and has an agent file and a source of signals as well.
+    """
     given = asdict(names) | {
         "foreground": json.dumps([*programs] or [names.program], ensure_ascii=False),
         "stallkit": _bounds(version("stallkit")),
         "column": str(len(f"{names.program}: continue with production? [yes/no]: ")),
+        "signals": Template(_SIGNALS).substitute(asdict(names)) if agent else "",
     }
+    template = resources.files("stallkit.lab") / "template"
     made = {
         path.replace("__module__", names.module).removesuffix(_SUFFIX): Template(text).substitute(given)
-        for path, text in _walk(resources.files("stallkit.lab") / "template", "")
+        for part in ("common", "agent" if agent else "program")
+        for path, text in _walk(template / part, "")
     }
-    return {**made, _SCHEMA: json.dumps(pack_schema(), indent=1) + "\n"}
+    schemas = {"pack.schema.json": pack_schema()} | ({"agent.schema.json": agent_schema()} if agent else {})
+    return {**made, **{path: json.dumps(schema, indent=1) + "\n" for path, schema in schemas.items()}}
 
 
 def _bounds(version: str) -> str:
@@ -101,12 +110,13 @@ def _bounds(version: str) -> str:
     return f">={major}.{minor},<{f'0.{int(minor) + 1}' if major == '0' else int(major) + 1}"
 
 
-def write(names: Names, directory: Path, programs: Sequence[str] = ()) -> list[str]:
-    """Write a new pack into a directory that does not exist yet, whole or not at all; return its paths, sorted.
+def write(names: Names, directory: Path, programs: Sequence[str] = (), agent: bool = False) -> list[str]:
+    """Write a new pack, as `files` has it, into a directory that does not exist yet; return its paths, sorted.
 
-    Raises FileExistsError where it exists already, another OSError where it cannot be written.
+    It is written whole or not at all.  Raises FileExistsError if it exists already, another OSError if it cannot be
+    written.
     """
-    made = files(names, programs)
+    made = files(names, programs, agent)
     if directory.exists() or directory.is_symlink():
         raise FileExistsError(f"{directory} exists already")
     if directory.parent.exists() and not directory.parent.is_dir():  # mkdir calls that FileExistsError

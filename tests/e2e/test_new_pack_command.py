@@ -32,23 +32,28 @@ def call(where: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def green(pack: Path, environment: Path) -> str:
+    """What its tests print: it installs, and tests and lint pass."""
+    python = environment / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+    installed = call(pack, *pip, "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-e", ".")
+    assert installed.returncode == 0, installed.stderr
+    tested = call(pack, python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout
+    linted = call(pack, python, "-m", "stallkit", "lint", *pack.glob("src/stallkit_*"), "--fast", "--json")
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+    assert json.loads(linted.stdout)["findings"] == []
+    return tested.stdout
+
+
 def test_it_installs_tests_and_lints_green_as_it_stands(
     environment: Path, stallkit_command: str, tmp_path: Path
 ) -> None:
+    pack = tmp_path / "stallkit-acme"
     made = call(tmp_path, stallkit_command, "new-pack", "acme")
     assert (made.returncode, made.stderr) == (0, "")
-    pack = tmp_path / "stallkit-acme"
-    pip = [sys.executable, "-m", "pip", "--python", environment / "python", "--disable-pip-version-check"]
-    installed = call(pack, *pip, "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-e", ".")
-    assert installed.returncode == 0, installed.stderr
-    python = environment / "python"
-    tested = call(pack, python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert tested.returncode == 0, tested.stdout
-    assert "7 passed" in tested.stdout  # four examples, complete, and two tests of its own
-    stallkit = [python, "-c", "from stallkit.cli.main import main; main()"]
-    linted = call(pack, *stallkit, "lint", "src/stallkit_acme", "--fast", "--json")
-    assert linted.returncode == 0, linted.stdout + linted.stderr
-    assert json.loads(linted.stdout)["findings"] == []
+    assert "7 passed" in green(pack, environment)  # four examples, complete, and two tests of its own
+    stallkit = [environment / "python", "-m", "stallkit"]
     listed = json.loads(call(pack, *stallkit, "packs", "--json").stdout)
     assert "acme" in [one["name"] for one in listed["packs"]]
     shown = subprocess.run(
@@ -58,6 +63,12 @@ def test_it_installs_tests_and_lints_green_as_it_stands(
     assert json.loads(shown.stdout)["signature"] == "asks_to_continue"
     again = call(tmp_path, *stallkit, "new-pack", "acme", "elsewhere")
     assert (again.returncode, "a pack acme is installed already" in again.stderr) == (64, True)
+
+
+def test_so_does_an_agents(environment: Path, stallkit_command: str, tmp_path: Path) -> None:
+    made = call(tmp_path, stallkit_command, "new-pack", "--agent", "acme-smith")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "5 passed" in green(tmp_path / "stallkit-acme-smith", environment)
 
 
 def test_the_object_says_what_was_written(stallkit_command: str, tmp_path: Path) -> None:

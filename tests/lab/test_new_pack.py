@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from stallkit.core.signature import Pack
 from stallkit.lab.new_pack import files, names_of, programs_of, write
+from stallkit.packs.agent_file import parse_agent
 from stallkit.packs.file import parse_pack
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.testing import check_pack
@@ -59,6 +61,18 @@ def test_it_meets_its_own_examples(tmp_path: Path) -> None:
     found = sorted(str(file.relative_to(tmp_path / "new/pack")) for file in tmp_path.rglob("*") if file.is_file())
     assert found == written
     assert check_pack(tmp_path / "new/pack/src/stallkit_acme") == 4
+
+
+def test_an_agents_pack_has_an_agent_file_and_a_source_of_signals(tmp_path: Path) -> None:
+    write(names_of("acme-smith"), tmp_path / "new", ["smith"], agent=True)
+    project = tomllib.loads((tmp_path / "new/pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["stallkit.signals"] == {"acme_smith": "stallkit_acme_smith.session_file:SOURCE"}
+    package = tmp_path / "new/src/stallkit_acme_smith"
+    assert check_pack(package) == 2
+    agent = (package / "agent.toml").read_text()
+    assert (parse_agent(agent, "a").name, parse_agent(agent, "a").process.names) == ("acme-smith", ("smith",))
+    whole = parse_agent(re.sub(r"^# (?=\[|\w+ = )", "", agent, flags=re.MULTILINE), "a")
+    assert whole.title.waiting and whole.turn.retries and whole.resume is not None and whole.process.reports
 
 
 def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
