@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -128,6 +129,12 @@ def workshop(tmp_path: Path, server: Server, python: str) -> Iterator[Workshop]:
     made.end()
 
 
+RULE = """\
+[[rule]]
+do = "press"
+agent = "tinkerer"
+request.command = ["make *"]
+"""
 WATCHED = f'[watch]\ntargets = ["{TARGET}"]\ninterval_s = 2\nstall_timeout_s = 6\n'
 
 
@@ -144,6 +151,15 @@ def test_its_own_tests_and_lint_are_green(python: str) -> None:
 
     assert " passed" in call("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
     assert json.loads(call("stallkit", "lint", "src/stallkit_tinkerer", "--fast", "--json"))["findings"] == []
+
+
+def test_the_page_shows_what_is_played_here() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "teach-an-agent.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:toml|python|text)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = [file for file in DISTRIBUTION.rglob("*") if file.suffix in (".toml", ".py", ".txt")]
+    played = [file.read_text(encoding="utf-8") for file in files] + [RULE]
+    assert len(blocks) > 8
+    assert [block for block in blocks if not any(block in text for text in played)] == []
 
 
 def test_stallkit_knows_no_word_of_it() -> None:
@@ -272,9 +288,8 @@ def test_stuck_approve_presses_its_own_option_and_it_goes_on(workshop: Workshop)
 
 
 def test_a_rule_names_it_and_its_command(workshop: Workshop) -> None:
-    rule = '[[rule]]\ndo = "press"\nagent = "tinkerer"\nrequest.command = ["make *"]\n'
     workshop.start()
-    workshop.supervise(WATCHED, rule)
+    workshop.supervise(WATCHED, RULE)
     workshop.type("run it")
     workshop.shows("The check went well.")
 

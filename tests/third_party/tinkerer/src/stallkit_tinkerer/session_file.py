@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Any, Iterator
 
 from stallkit.signals import Guard, Kind, Publisher, Signal, State, one_line, read_json
 
@@ -25,7 +25,6 @@ class SessionFile:
         if said is None or state is None:
             return
         wants, words, at = str(said.get("wants")), one_line(said.get("words")), said.get("at")
-        own = (said.get("pid"), str(said.get("started"))) == (publisher.own_pid, str(publisher.started))
         yield Signal(
             source=self.name,
             state=state,
@@ -38,8 +37,14 @@ class SessionFile:
             guard=Guard.PROCESS,
             pid=publisher.pid,
             session=one_line(said.get("session")) or None,
-            stale=None if own else "another process wrote it",
+            stale=_stale(said, publisher),
         )
+
+
+def _stale(said: dict[str, Any], publisher: Publisher) -> str | None:
+    """Why the file counts for nothing; None if this very process wrote it."""
+    own = said.get("pid") == publisher.own_pid and str(said.get("started")) == str(publisher.started)
+    return None if own else "another process wrote it"
 
 
 SOURCE = SessionFile()
