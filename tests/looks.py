@@ -12,6 +12,7 @@ from stallkit.core.facts import KernelFacts, Member
 from stallkit.core.screen import Screen
 from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
 from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.packs.registry import installed_engine
 from stallkit.supervise.limits import Limits
 
 PACK = Pack(name="acme")
@@ -44,7 +45,8 @@ def verdict(
         match = Match(signature, PACK, (), line)
     slow = Signature(id="slow", title="", state="waiting", all_of=["?"])  # type: ignore[arg-type]
     ran_out = ((Rule(PACK, slow), Clause(text="?")),)
-    detection = Detection(Screen.from_text(line, size=SIZE), match, ran_out if undecided else ())
+    shown = Screen.from_text(line, size=SIZE)
+    detection = Detection(shown, match, ran_out if undecided else (), words=installed_engine().words)
     asks_for = Kind(kind) if waits and kind else None
     return Verdict(State(state), Certainty(certainty), asks_for, detection, ("seen", "and more"))
 
