@@ -31,7 +31,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Other people's distributions, some broken on purpose; programs that scenes run.
-collect_ignore = ["fixtures", "soak"]
+collect_ignore = ["fixtures", "soak", "third_party/tinkerer"]
 if os.environ.get("STALLKIT_INSTALLED") is None:
     collect_ignore.append("packs/test_wheels.py")  # on the checkout it would compare each file with itself
 

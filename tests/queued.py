@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from terminals import Server, wait_for
 
@@ -15,10 +15,10 @@ COMMAND = str(Path(sys.executable).parent / "stallkit")
 
 
 class Desk:
-    """A person's desk: commands in a folder of its own, and what they started."""
+    """A person's desk: commands in a folder of its own, and what they started; `command` is how stallkit is called."""
 
-    def __init__(self, folder: Path, server: Server | None = None) -> None:
-        self.folder, self.server = folder, server
+    def __init__(self, folder: Path, server: Server | None = None, command: Sequence[str] = (COMMAND,)) -> None:
+        self.folder, self.server, self.command = folder, server, command
         self.environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state"), "COLUMNS": "100"}
         for name in ("TMUX", "STALLKIT_TMUX", "NOTIFY_SOCKET", "WATCHDOG_USEC"):
             self.environment.pop(name, None)
@@ -27,7 +27,7 @@ class Desk:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [COMMAND, *words],
+            [*self.command, *words],
             env=self.environment,
             cwd=self.folder,
             capture_output=True,
@@ -39,7 +39,9 @@ class Desk:
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
         """A command that runs on; its output goes to the file ``out``."""
         with (self.folder / "out").open("a") as out:
-            made = subprocess.Popen([COMMAND, *words], env=self.environment, cwd=self.folder, stdout=out, stderr=out)
+            made = subprocess.Popen(
+                [*self.command, *words], env=self.environment, cwd=self.folder, stdout=out, stderr=out
+            )
         self.started.append(made)
         return made
 

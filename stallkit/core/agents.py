@@ -22,6 +22,7 @@ from stallkit.core.verdict import Ended, ProcessFacts, Snapshot
 
 __all__ = [
     "agents",
+    "agents_of",
     "asked",
     "is_proven",
     "led",
@@ -51,6 +52,12 @@ def agents(
     if found:
         return found
     return frozenset() if _all_seen(kernel) and not any(map(_may_be_one, alive)) else None
+
+
+def agents_of(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
+    """The agents themselves: by their own names, or else by that of an interpreter's script."""
+    there = [one for one in (_alive(kernel) if kernel else ()) if _known(known, one)]
+    return [one for one in there if one.names & known] or there
 
 
 def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
@@ -141,7 +148,7 @@ def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple
     if there is None or there:
         return None
     alive, left = _alive(kernel), detection.left
-    beside, gone = _beside(known, before), _agents_of(known, before)
+    beside, gone = _beside(known, before), agents_of(known, before)
     if any(_is_among(one, gone) for one in kernel.background or ()):
         return None  # it was sent to the background
     if not all(starts_others(one) or _is_among(one, beside) for one in alive):
@@ -251,15 +258,9 @@ def _all_seen(kernel: KernelFacts) -> bool:
     return kernel.looked_at > 0 or all(one.names & (SHELLS | WRAPPERS | _PAUSES) for one in _alive(kernel))
 
 
-def _agents_of(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
-    """The agents themselves: by their own names, or else by that of an interpreter's script."""
-    there = [one for one in (_alive(kernel) if kernel else ()) if _known(known, one)]
-    return [one for one in there if one.names & known] or there
-
-
 def _beside(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
     """What was there beside an agent; nothing where none was there."""
-    there = _agents_of(known, kernel)
+    there = agents_of(known, kernel)
     return [one for one in _alive(kernel) if one not in there] if kernel and there else []
 
 

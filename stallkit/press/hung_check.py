@@ -7,6 +7,7 @@ or no connection is open, a check never says that a session is hung.
 
 from __future__ import annotations
 
+from stallkit.core.agents import agents_of
 from stallkit.core.hung import HUNG_AFTER_S, Hung, Sighting, Watchdog
 from stallkit.core.signal import Guard
 from stallkit.core.signature import State
@@ -29,7 +30,14 @@ def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = 
     counters = turn_counters(snapshot.screen)
     says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
     said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
-    return Sighting(sample(at_work(snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+    return Sighting(sample(_working(verdict, snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+
+
+def _working(verdict: Verdict, snapshot: Snapshot) -> tuple[int, ...]:
+    """The processes that work: the agent's own, without the shell or launcher above it, whose tool it would seem."""
+    there = at_work(snapshot)
+    own = {one.pid for one in agents_of(verdict.detection.agents, snapshot.kernel)}
+    return tuple(pid for pid in there if pid in own) or there
 
 
 def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
