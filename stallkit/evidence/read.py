@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stallkit.core.agents import agents
-from stallkit.core.blocked_read import STILL_S, missing_s
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.evidence import guessed_kind
-from stallkit.core.signature import Kind, State, Tier
+from stallkit.detect.signature import Kind, State, Tier
+from stallkit.evidence.agents import agents
+from stallkit.evidence.blocked_read import STILL_S, missing_s
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
+from stallkit.evidence.kernel_summary import guessed_kind
 from stallkit.evidence.look import Look
 
 __all__ = ["proof_in_s", "read_claim"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.signature import Pack
+from stallkit.detect.signature import Pack
 from stallkit.lab.new_pack import files, names_of, programs_of, write
 from stallkit.packs.file import parse_pack
 from stallkit.packs.pack_schema import pack_schema

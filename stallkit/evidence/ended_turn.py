@@ -1,0 +1,166 @@
+"""How an agent ended its turn: it is done, it asks the person something, or it failed.  Pure.
+
+From its last message, where no signal says it.  A question counts in any language by its mark; the words are for those
+that need none.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from stallkit.detect.agent import NO_WORDS, Vocabulary
+from stallkit.detect.composer import Composer
+from stallkit.evidence.last_message import ITEM, last_message, prose
+from stallkit.evidence.turn_words import (
+    ASKED,
+    CLASSES,
+    CLOSING,
+    FAILS,
+    NO_MARK,
+    QUESTION,
+    RAISED,
+    SENTENCE,
+    STOPPED,
+    TO_THE_PERSON,
+)
+from stallkit.terminal.screen import Screen
+
+__all__ = ["UNKNOWN", "EndedTurn", "How", "class_of", "ended_turn", "of_failure", "of_message"]
+
+WORDS = 500  # characters of a message that are told
+_OPENING = '[({"✕✗⎢⎣ '  # what may stand before the words of an error
+UNKNOWN = "unknown"
+
+
+class How(StrEnum):
+    """How a turn ended."""
+
+    DONE = "done"
+    ASKS = "asks"
+    FAILED = "failed"
+
+
+@frozen
+class EndedTurn:
+    """How a turn ended, and the end of its last message; `error` is the class of a failure.
+
+    `question` is the sentence that asks, alone; `whole`: the message is all of it; `at_once`: it stands right below the
+    person's own line, or may.
+    """
+
+    how: How
+    message: str = ""
+    error: str | None = None
+    question: str = ""
+    whole: bool = False
+    at_once: bool = True
+
+
+def ended_turn(
+    screen: Screen, composer: Composer | None = None, top: int | None = None, words: Vocabulary = NO_WORDS
+) -> EndedTurn:
+    """How the turn ended whose last message stands above the composer, which is described, or begins at row `top`.
+
+    `words` are those of known agents.
+    """
+    return _of_rows(*last_message(screen, composer, top, words))
+
+
+def of_message(message: str) -> EndedTurn:
+    """How the turn ended whose last message is known, line by line.
+
+    >>> of_message("I renamed it.\\n\\nShall I run the tests?").how
+    <How.ASKS: 'asks'>
+    """
+    return _of_rows(message.split("\n"), whole=True)
+
+
+def of_failure(words: str, error: str, shown: EndedTurn) -> EndedTurn:
+    """How the turn ended of which its program says that it failed: in its words, or else those that are `shown`.
+
+    Its class is the one that the program names, where that is one of ours, else the one that the words tell.
+
+    >>> shown = EndedTurn(How.DONE, "unexpected status 401 Unauthorized")
+    >>> of_failure("", "error", shown).error
+    'authentication_failed'
+    """
+    tells = words and (class_of(words) != UNKNOWN or shown.how is not How.FAILED)
+    text = words if tells else shown.message or words
+    known = error in {name for name, _ in CLASSES}
+    return EndedTurn(How.FAILED, text[:WORDS], error if known else class_of(f"{text} {error}"))
+
+
+def _of_rows(rows: list[str], whole: bool, at_once: bool = True) -> EndedTurn:
+    paragraphs = prose(rows)
+    text = _said(rows)
+    if FAILS.match(text.lstrip(_OPENING)):
+        return EndedTurn(How.FAILED, text[:WORDS], class_of(text))
+    failure = _failure_below(rows)
+    if failure:
+        return EndedTurn(How.FAILED, failure[:WORDS], class_of(failure))
+    stopped = STOPPED.match(text) or (rows and STOPPED.match(rows[-1].lstrip(_OPENING)))
+    if paragraphs and not stopped and _asks(paragraphs):
+        message = _end_of(paragraphs)
+        last = [one.strip() for one in SENTENCE.split(paragraphs[-1]) if one.strip()][-1]
+        return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows), at_once=at_once)
+    return EndedTurn(How.DONE, _end_of(paragraphs))
+
+
+def _failure_below(rows: list[str]) -> str:
+    """The last block of the rows, where that is an error of a known class by its first words, or raises one."""
+    last: list[str] = []
+    for row in reversed(rows):
+        if last and not row.strip():
+            break
+        last = [row, *last] if row.strip() else last
+    raised = next((at for at in range(len(last) - 1, -1, -1) if RAISED.match(last[at])), None)
+    text = _said(last[raised or 0 :])
+    fails = raised is not None or FAILS.match(text.lstrip(_OPENING))
+    return text if fails and class_of(text) != UNKNOWN else ""
+
+
+def class_of(text: str) -> str:
+    """The class of a failure, by the words that tell it.
+
+    >>> class_of("401 invalid x-api-key"), class_of("It broke.")
+    ('authentication_failed', 'unknown')
+    """
+    return next((name for name, pattern in CLASSES if pattern.search(text)), UNKNOWN)
+
+
+def _asks(paragraphs: list[str]) -> bool:
+    """Whether the last sentence asks, or the one before it, where the last one speaks to the person.
+
+    The options of a question are below it: a list at the end is passed over, if what is above it asks.
+    """
+    above = paragraphs[:]
+    while above and ITEM.match(above[-1]):
+        if any(_question(sentence) for sentence in SENTENCE.split(above.pop())):
+            return True
+    last = above[-2:] or paragraphs[-1:]
+    sentences = [one.strip() for paragraph in last for one in SENTENCE.split(paragraph) if one.strip()]
+    if not sentences:
+        return False
+    if len(sentences) > 1 and CLOSING.match(sentences[-1]):
+        sentences.pop()
+    if _question(sentences[-1]) or _question(paragraphs[-1]):
+        return True
+    if len(sentences) < 2 or not _question(sentences[-2]):
+        return False
+    return bool(TO_THE_PERSON.search(sentences[-1]) or ASKED.search(sentences[-2]))
+
+
+def _question(sentence: str) -> bool:
+    return bool(QUESTION.search(sentence.strip()) or NO_MARK.search(sentence.strip()))
+
+
+def _end_of(paragraphs: list[str]) -> str:
+    text = " ".join(paragraphs)
+    return text if len(text) <= WORDS else f"…{text[-WORDS:]}"
+
+
+def _said(rows: list[str]) -> str:
+    """All of a message, on one line: code and quotations too."""
+    return " ".join(" ".join(rows).split())
