@@ -26,8 +26,7 @@ from answers import call  # the modules beside this file
 from turns import AT_WORK, Turns
 from turns_model import Model, main_loop, suggests
 
-from stallkit.evidence.activity import Activity
-from stallkit.evidence.hang import HUNG_AFTER_S, Watchdog
+from stallkit.evidence.hang import HUNG_AFTER_S, Activity, Watchdog
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine

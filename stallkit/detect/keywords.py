@@ -8,7 +8,7 @@ from operator import or_
 from typing import Callable, Collection, Sequence
 
 from stallkit.detect.matcher import first_row, region
-from stallkit.detect.needs import rarity, searched
+from stallkit.detect.pattern import rarity, searched
 from stallkit.detect.signature import Signature
 from stallkit.terminal.screen import REGION_COLUMNS, Screen
 

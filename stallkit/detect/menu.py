@@ -10,7 +10,7 @@ import re
 
 from attrs import evolve, frozen
 
-from stallkit.detect.dialog_edges import SIDES
+from stallkit.detect.dialog_parser import SIDES
 from stallkit.detect.engine import Detection
 from stallkit.terminal.screen import Screen
 

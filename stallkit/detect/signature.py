@@ -13,7 +13,7 @@ from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.families import INTERPRETERS, SHELLS
-from stallkit.detect.needs import ASIDE, begun, ended, folded, needs, searched, texts
+from stallkit.detect.pattern import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.errors import DuplicateSignature, SignatureError
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys

@@ -16,9 +16,8 @@ from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Match
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.ended_turn import How, class_of
+from stallkit.evidence.ended_turn import LASTING, How, class_of
 from stallkit.evidence.signal import decisive
-from stallkit.evidence.turn_words import LASTING
 from stallkit.judging.verdict import Verdict
 
 __all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "rows_of", "topic_of"]

@@ -20,7 +20,7 @@ from typing import Mapping
 
 from stallkit import private
 from stallkit.config import cache_dir
-from stallkit.detect import agent, composer, dialog, needs, pattern, signature
+from stallkit.detect import agent, composer, dialog, pattern, signature
 from stallkit.packs import agent_file, dialog_rows
 from stallkit.packs import file as reader
 from stallkit.terminal import keys
@@ -34,7 +34,6 @@ _CODE = (
     composer,
     dialog,
     agent,
-    needs,
     pattern,
     dialog_rows,
     agent_file,

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Iterator
 
-from stallkit.redact.data import labels, words
+from stallkit.redact.forms import labels, words
 from stallkit.redact.views import HIDDEN, Span
 
 __all__ = ["beyond_address", "labelled", "names_secret", "without_addresses"]

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from stallkit.detect.engine import Engine
 from stallkit.detect.keywords import Keywords
 from stallkit.detect.matcher import Budget, find
-from stallkit.detect.needs import begun, ended
-from stallkit.detect.pattern import NotUnderstood, parsed
+from stallkit.detect.pattern import NotUnderstood, begun, ended, parsed
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
