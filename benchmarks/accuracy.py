@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Iterable, Sequence
 
-from stallkit.core.signature import Kind, Pack
+from stallkit.detect.signature import Kind, Pack
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import Prediction

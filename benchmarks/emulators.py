@@ -21,8 +21,8 @@ from typing import Any, Iterator
 
 from attrs import frozen
 
-from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.text import strip
+from stallkit.terminal.screen import Screen, join_wraps
+from stallkit.terminal.text import strip
 from stallkit.transports.emulator import GhosttyEmulator
 
 RECORDED = Path(__file__).parent.parent / "tests" / "transports" / "recorded"

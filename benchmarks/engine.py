@@ -19,7 +19,7 @@ from typing import Callable
 from timing import interleaved, table
 
 from stallkit import Clause, Engine, Pack, Screen, Signature
-from stallkit.core.matcher import last_in
+from stallkit.detect.matcher import last_in
 
 CORPUS = sorted((Path(__file__).parent.parent / "tests" / "corpus").glob("*.jsonl"))
 

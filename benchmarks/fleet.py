@@ -27,8 +27,8 @@ from attrs import frozen
 from timing import table
 
 from stallkit import Engine, Screen
-from stallkit.core.engine import Detection
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Detection
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.pane import TmuxTransport

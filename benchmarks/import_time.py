@@ -17,7 +17,7 @@ ROUNDS = 15
 STARTS = {
     "bare Python": "pass",
     "import stallkit": "import stallkit",
-    "from stallkit.core.engine import Engine": "from stallkit.core.engine import Engine",
+    "from stallkit.detect.engine import Engine": "from stallkit.detect.engine import Engine",
     "from stallkit import Engine, Screen": "from stallkit import Engine, Screen",
     "... and Engine.default()": "from stallkit import Engine, Screen; Engine.default()",
     "... and a first detect()": "from stallkit import Engine, Screen; Engine.default().detect(Screen.from_text('a? '))",

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from secret_kinds import ASIDE, ATTACKED, FRESH, KINDS, LAST, NEWEST, THIRD, UNSEEN, planted
 from secret_search import ROOT, changed, count, ordinary
 
-from stallkit.core.redact import redact
+from stallkit.redact.redact import redact
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Callable
 from rich.text import Text
 from timing import interleaved, table
 
-from stallkit.core.text import fold, strip
+from stallkit.terminal.text import fold, strip
 
 USUAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 SIZE = 10_000

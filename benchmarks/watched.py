@@ -14,8 +14,8 @@ from typing import Callable
 from timing import interleaved, table
 
 from stallkit import Engine, Screen
-from stallkit.core.facts import KernelFacts
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.policy import CAREFUL
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts

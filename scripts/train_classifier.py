@@ -28,12 +28,12 @@ from sklearn.linear_model import LogisticRegression
 from stallkit_form.claim import SORTS, STATES, asked, form_claim
 from stallkit_form.regression import parse
 
-from stallkit.core.claim import Claim
-from stallkit.core.engine import Engine
-from stallkit.core.said import talks
-from stallkit.core.signature import Kind
-from stallkit.core.verdict import Verdict
+from stallkit.detect.chat_log import talks
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Kind
+from stallkit.evidence.claim import Claim
 from stallkit.evidence.look import Look
+from stallkit.judging.verdict import Verdict
 from stallkit.lab.corpus_lines import Case, Line
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings

@@ -17,23 +17,18 @@ from stallkit.old_names import give_back
 
 if TYPE_CHECKING:
     from stallkit.cli.printed_json import json_schema as json_schema
-    from stallkit.core.composer import Composer as Composer
-    from stallkit.core.dialog import Dialog as Dialog
-    from stallkit.core.engine import Detection as Detection
-    from stallkit.core.engine import Match as Match
-    from stallkit.core.keys import Keys as Keys
-    from stallkit.core.screen import Screen as Screen
-    from stallkit.core.signature import Certainty as Certainty
-    from stallkit.core.signature import Clause as Clause
-    from stallkit.core.signature import Dismissal as Dismissal
-    from stallkit.core.signature import Kind as Kind
-    from stallkit.core.signature import Pack as Pack
-    from stallkit.core.signature import Severity as Severity
-    from stallkit.core.signature import Signature as Signature
-    from stallkit.core.signature import State as State
-    from stallkit.core.verdict import ProcessFacts as ProcessFacts
-    from stallkit.core.verdict import Snapshot as Snapshot
-    from stallkit.core.verdict import Verdict as Verdict
+    from stallkit.detect.composer import Composer as Composer
+    from stallkit.detect.dialog import Dialog as Dialog
+    from stallkit.detect.engine import Detection as Detection
+    from stallkit.detect.engine import Match as Match
+    from stallkit.detect.signature import Certainty as Certainty
+    from stallkit.detect.signature import Clause as Clause
+    from stallkit.detect.signature import Dismissal as Dismissal
+    from stallkit.detect.signature import Kind as Kind
+    from stallkit.detect.signature import Pack as Pack
+    from stallkit.detect.signature import Severity as Severity
+    from stallkit.detect.signature import Signature as Signature
+    from stallkit.detect.signature import State as State
     from stallkit.errors import ConfigError as ConfigError
     from stallkit.errors import ContainerError as ContainerError
     from stallkit.errors import KeysRefused as KeysRefused
@@ -41,10 +36,13 @@ if TYPE_CHECKING:
     from stallkit.errors import SessionGone as SessionGone
     from stallkit.errors import StallkitError as StallkitError
     from stallkit.errors import TransportError as TransportError
+    from stallkit.evidence.snapshot import ProcessFacts as ProcessFacts
+    from stallkit.evidence.snapshot import Snapshot as Snapshot
     from stallkit.jsonio import dump as dump
     from stallkit.jsonio import load as load
     from stallkit.jsonio import schema as schema
     from stallkit.judging.judge import judge as judge
+    from stallkit.judging.verdict import Verdict as Verdict
     from stallkit.packs.hookspecs import hookimpl as hookimpl
     from stallkit.packs.load import load_pack as load_pack
     from stallkit.packs.registry import Engine as Engine
@@ -82,6 +80,8 @@ if TYPE_CHECKING:
     from stallkit.sessions.model import ExitRecord as ExitRecord
     from stallkit.supervise.session_state import WatchConfig as WatchConfig
     from stallkit.supervise.supervisor import Supervisor as Supervisor
+    from stallkit.terminal.keys import Keys as Keys
+    from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
     from stallkit.transports.base import Transport as Transport
     from stallkit.transports.memory import MemoryTransport as MemoryTransport
@@ -92,16 +92,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "stallkit.cli.printed_json": "json_schema",
-    "stallkit.core.composer": "Composer",
-    "stallkit.core.dialog": "Dialog",
-    "stallkit.core.engine": "Detection Match",
-    "stallkit.core.keys": "Keys",
-    "stallkit.core.screen": "Screen",
-    "stallkit.core.signature": "Certainty Clause Dismissal Kind Pack Severity Signature State",
-    "stallkit.core.verdict": "ProcessFacts Snapshot Verdict",
+    "stallkit.detect.composer": "Composer",
+    "stallkit.detect.dialog": "Dialog",
+    "stallkit.detect.engine": "Detection Match",
+    "stallkit.terminal.keys": "Keys",
+    "stallkit.terminal.screen": "Screen",
+    "stallkit.detect.signature": "Certainty Clause Dismissal Kind Pack Severity Signature State",
+    "stallkit.evidence.snapshot": "ProcessFacts Snapshot",
     "stallkit.errors": "ConfigError ContainerError KeysRefused PackError SessionGone StallkitError TransportError",
     "stallkit.jsonio": "dump load schema",
     "stallkit.judging.judge": "judge",
+    "stallkit.judging.verdict": "Verdict",
     "stallkit.packs.hookspecs": "hookimpl",
     "stallkit.packs.load": "load_pack",
     "stallkit.packs.registry": "Engine",

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from stallkit import private
-from stallkit.core.redact import redact
 from stallkit.daemon_client import ANSWER_S, DEADLINE_S, MAX_REQUEST, ask, listens, short_address, stream
+from stallkit.redact.redact import redact
 
 __all__ = ["ANSWER_S", "MAX_REQUEST", "Progress", "Server", "ask", "bound", "listens", "stream"]
 

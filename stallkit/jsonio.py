@@ -1,6 +1,6 @@
 """The JSON of values: `dump` writes it, `load` reads it, `schema` describes it, each derived from a class by cattrs.
 
-The fields of a class of attrs are the keys, or those of its form (`stallkit.core.json_form`).  What is dumped is
+The fields of a class of attrs are the keys, or those of its form (`stallkit.json_form`).  What is dumped is
 redacted, here and nowhere else; what is loaded is checked and never converted, keys that are not known are left out.
 Values know nothing of this module.
 """
@@ -15,8 +15,8 @@ from attrs import Attribute, fields, has, resolve_types
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from stallkit.class_schema import schema_of
-from stallkit.core.json_form import FORMS
-from stallkit.core.redact import redact_all
+from stallkit.json_form import FORMS
+from stallkit.redact.redact import redact_all
 from stallkit.strict_converter import strict
 
 __all__ = ["VERSION", "dump", "load", "schema", "schema_of_json", "structure", "unstructure"]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from stallkit import private
-from stallkit.core.redact import redact_all
+from stallkit.redact.redact import redact_all
 
 __all__ = ["append", "encode", "folder", "holds"]
 

@@ -12,8 +12,8 @@ __all__ = ["give_back"]
 
 _package: Any = sys.modules["stallkit"]  # which loads `dump` and `load` when they are used
 _KINDS = {
-    "stallkit.core.engine": "Detection",
-    "stallkit.core.verdict": "Verdict",
+    "stallkit.detect.engine": "Detection",
+    "stallkit.evidence.snapshot": "Verdict",
     "stallkit.press.check": "CheckResult",
     "stallkit.press.events": "Event",
     "stallkit.probes.report": "TerminalReport",

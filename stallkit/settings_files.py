@@ -20,8 +20,8 @@ from attrs import frozen
 
 from stallkit import private
 from stallkit.config import FILE, allowed_dir, user_config
-from stallkit.core.text import escaped
 from stallkit.errors import ConfigError, UnknownFile
+from stallkit.terminal.text import escaped
 from stallkit.toml_file import TomlError, TomlFile, read_toml
 
 __all__ = [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stallkit.core.agent import Agent, Process, Title
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.agent import Agent, Process, Title
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
+from stallkit.terminal.screen import Screen
 
 ENGINE = Engine(
     [

@@ -7,11 +7,11 @@ from typing import Any
 
 from looks import ONE_LINE, SIZE
 
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Dismissal, Pack, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
+from stallkit.terminal.screen import Screen
 
 
 def signature(name: str, clause: Clause, state: str = "waiting", **more: Any) -> Signature:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stallkit.core.composer import Composer
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.composer import Composer
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 
 SIGNATURE = Signature(
     id="composer",

@@ -20,13 +20,12 @@ from stallkit import (
     Verdict,
     judge,
 )
-from stallkit.core.ended_turn import EndedTurn, How
-from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
-from stallkit.core.hung import Hung
-from stallkit.core.screen import Cursor, Size
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Ended
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.evidence.hang import Hung
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.packs.file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
@@ -36,6 +35,7 @@ from stallkit.sessions.model import Cause, Sandboxed, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
 from stallkit.stuck.item import Category, Choice, ChoiceKind, Claim, Delivery, Item, ItemState, Who
 from stallkit.stuck.item import Source as Asker
+from stallkit.terminal.screen import Cursor, Size
 
 __all__ = ["checks", "detections", "events", "items", "records", "reports", "runs", "sessions", "verdicts"]
 

@@ -6,13 +6,15 @@ from typing import Any
 
 from attrs import define, field
 
-from stallkit.core.dialog import Dialog
-from stallkit.core.engine import Detection, Match, Rule
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.detect.dialog import Dialog
+from stallkit.detect.engine import Detection, Match, Rule
+from stallkit.detect.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.judging.verdict import Verdict
+from stallkit.packs.registry import installed_engine
 from stallkit.supervise.limits import Limits
+from stallkit.terminal.screen import Screen
 
 PACK = Pack(name="acme")
 ONE_LINE = Dialog(
@@ -44,7 +46,8 @@ def verdict(
         match = Match(signature, PACK, (), line)
     slow = Signature(id="slow", title="", state="waiting", all_of=["?"])  # type: ignore[arg-type]
     ran_out = ((Rule(PACK, slow), Clause(text="?")),)
-    detection = Detection(Screen.from_text(line, size=SIZE), match, ran_out if undecided else ())
+    shown = Screen.from_text(line, size=SIZE)
+    detection = Detection(shown, match, ran_out if undecided else (), words=installed_engine().words)
     asks_for = Kind(kind) if waits and kind else None
     return Verdict(State(state), Certainty(certainty), asks_for, detection, ("seen", "and more"))
 

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from typing import Iterator
 
-from stallkit.core.engine import Engine
-from stallkit.core.keywords import Keywords, in_one_pass, one_by_one
-from stallkit.core.said import said_by_person
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.detect.chat_log import said_by_person
+from stallkit.detect.engine import Engine
+from stallkit.detect.keywords import Keywords, in_one_pass, one_by_one
+from stallkit.detect.signature import Clause, CursorState, Pack, Signature, State
+from stallkit.terminal.screen import Screen
 
 TIERS = ["ended", "dialog", "quota", "working", "composer", "prompt_line", "maybe"]
 SEARCHES = [in_one_pass, one_by_one]
@@ -72,7 +72,7 @@ def unbounded(where: str, screen: Screen) -> tuple[str, int] | None:
     """The same with all that stands there."""
     lines = [line.rstrip() for line in screen.lines]
     filled = [row for row, line in enumerate(lines) if line]
-    last = screen.last_live_row  # above what is fixed to the foot of a screen (tests/core/test_screen.py)
+    last = screen.last_live_row  # above what is fixed to the foot of a screen (tests/terminal/test_screen.py)
     if where == "screen":
         return "\n".join(lines), 0
     if where == "title":

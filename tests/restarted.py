@@ -5,7 +5,7 @@ from __future__ import annotations
 from started import House
 from terminals import wait_for
 
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.tmux.pane import TmuxTransport
 
 __all__ = ["dead", "shows"]

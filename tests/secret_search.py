@@ -11,8 +11,8 @@ from typing import Iterable, Iterator, Sequence
 from secret_kinds import Planted
 from secret_sinks import SINKS
 
-from stallkit.core.redact import redact
-from stallkit.core.text import strip
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import strip
 
 __all__ = ["ROOT", "changed", "count", "found_in", "ordinary", "squeezed"]
 

@@ -18,10 +18,9 @@ from secret_kinds import Planted
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.main import main
 from stallkit.cli.panel import show
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.capture import captured
 from stallkit.lab.evaluate.compare import save
 from stallkit.lab.evaluate.prediction import Prediction
@@ -44,6 +43,7 @@ from stallkit.stuck.queue import Queue
 from stallkit.stuck.waiver import Waivers
 from stallkit.supervise.loop_files import write_stop
 from stallkit.supervise.store import Store
+from stallkit.terminal.screen import Screen
 
 __all__ = ["SINKS", "Sink"]
 

@@ -11,15 +11,15 @@ from attrs import evolve
 from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
-from stallkit.core.facts import TtyFacts
-from stallkit.core.screen import Screen
 from stallkit.errors import SessionGone
+from stallkit.evidence.facts import TtyFacts
 from stallkit.press.events import Event
 from stallkit.supervise.service import serve
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import Settings
 from stallkit.supervise.sources import SourceLook
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport
 from stallkit.transports.base import Transport
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

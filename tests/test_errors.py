@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stallkit
-from stallkit.core.screen import Screen
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
 from stallkit.stuck.item import Item
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Options
 from stallkit.transports.containers.runtime_call import call
 from stallkit.transports.tmux.pane import TmuxTransport

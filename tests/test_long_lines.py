@@ -9,14 +9,14 @@ import pytest
 from terminals import Server
 
 from stallkit import Engine, Screen, Snapshot
-from stallkit.core.evidence import names_secret
-from stallkit.core.screen import MAX_COLUMNS, MAX_TEXT, join_wraps
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.text import cells
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.kernel_summary import names_secret
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import check_session
+from stallkit.terminal.screen import MAX_COLUMNS, MAX_TEXT, join_wraps
+from stallkit.terminal.text import cells
 from stallkit.testing.dress import Physical
 
 FULL = 200 * 40  # columns: a whole screen that is one wrapped line

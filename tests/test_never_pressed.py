@@ -8,8 +8,8 @@ from looks import reads
 from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
-from stallkit.core.facts import KernelFacts
-from stallkit.core.signature import NEVER_PRESSED, Kind
+from stallkit.detect.signature import NEVER_PRESSED, Kind
+from stallkit.evidence.facts import KernelFacts
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON

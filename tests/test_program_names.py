@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Iterator
 
-from stallkit.core.families import INTERPRETERS
+from stallkit.detect.families import INTERPRETERS
 from stallkit.packs.registry import installed_engine
 
 ROOT = Path(__file__).parents[1]

@@ -16,15 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit import Engine
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.request import Request
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.detect.request import Request
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule, Scene
+from stallkit.terminal.screen import Screen
 
 HERE = Path(__file__).parent
 PACKS = HERE.parent / "plugins"

@@ -8,8 +8,8 @@ from secret_kinds import ASIDE, ATTACKED, FRESH, KINDS, LAST, NEWEST, THIRD, pla
 from secret_search import changed, count, found_in, ordinary, squeezed
 from secret_sinks import SINKS
 
-from stallkit.core.redact import redact
-from stallkit.core.text import strip
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import strip
 
 ALL = {**KINDS, **ASIDE, **FRESH, **THIRD, **LAST, **ATTACKED, **NEWEST}
 

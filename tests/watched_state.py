@@ -7,11 +7,11 @@ from typing import Any, Iterable
 import looks
 from attrs import evolve
 
-from stallkit.core.facts import KernelFacts
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Pack
-from stallkit.core.topic import What
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Pack
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import What
+from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
@@ -19,6 +19,7 @@ from stallkit.press.rules import Rule
 from stallkit.supervise.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
 from stallkit.supervise.state import on_look, on_outcome
 from stallkit.supervise.telling import Notify
+from stallkit.terminal.screen import Screen
 
 OWN = Pack("acme", foreground=["claude"])  # its prompts are the agent's own dialogs
 ANYBODYS = Pack("shell_yn")  # any program may show its prompts

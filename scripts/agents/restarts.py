@@ -22,8 +22,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from sending_stage import Stage  # the modules beside this file
 
-from stallkit.core.facts import Member
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule

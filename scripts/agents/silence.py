@@ -26,9 +26,8 @@ from answers import call  # the modules beside this file
 from turns import AT_WORK, Turns
 from turns_model import Model, main_loop, suggests
 
-from stallkit.core.activity import Activity
-from stallkit.core.hung import HUNG_AFTER_S, Watchdog
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.hang import HUNG_AFTER_S, Activity, Watchdog
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Interrupt

@@ -15,7 +15,10 @@ __all__ = ["pages", "public"]
 # The rooms (docs/architecture.md), in the order in which somebody meets them.
 _ROOMS = {
     "press": ("look", "Look, decide, press"),
-    "core": ("recognise", "Screens, signatures, verdicts"),
+    "terminal": ("terminal", "Screens and keys"),
+    "detect": ("detect", "Signatures and detections"),
+    "evidence": ("looks", "Looks"),
+    "judging": ("verdicts", "Verdicts"),
     "transports": ("transports", "Transports"),
     "runs": ("run", "Run a command"),
     "sessions": ("sessions", "Sessions"),
@@ -46,7 +49,7 @@ def pages(package: Path) -> Iterator[tuple[str, str]]:
     yield (
         "reference/library/index.md",
         "# The library\n\nEverything that `stallkit` exports. What begins with a floor of the [architecture]"
-        "(../../architecture.md), as `stallkit.core`, is not promised to stay.\n\n"
+        "(../../architecture.md), as `stallkit.detect`, is not promised to stay.\n\n"
         + "".join(f"* [{title}]({path}.md): {_linked(rooms[room])}\n" for room, (path, title) in paths.items())
         + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )

@@ -7,13 +7,13 @@ from typing import Iterator
 from attrs import evolve
 
 from docs_site.tables import cell, written
-from stallkit.core.redact import redact
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.lab.evaluate.holdout import PackageDirs
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.matrix import matrix
 from stallkit.lab.portrait import pressed
 from stallkit.packs.registry import Engine
+from stallkit.redact.redact import redact
 from stallkit.testing import Example
 
 __all__ = ["pages"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterable
 
-from stallkit.core.facts import KernelFacts, Member
+from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.probes.process import probe, probe_elsewhere
 
 __all__ = ["observed"]

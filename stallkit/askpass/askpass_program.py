@@ -21,10 +21,10 @@ from stallkit.askpass import dialogue
 from stallkit.askpass.in_popup import asked_in
 from stallkit.askpass.place import look, refusal
 from stallkit.askpass.question import Question, remedy, who_asks
-from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process, boot_id, stat_of
 from stallkit.signals.askpass import AskedPrompt, one_line, publish, withdraw
+from stallkit.terminal.text import escaped
 from stallkit.transports.tmux.popup import PopUp
 
 __all__ = ["NotAsked", "main"]

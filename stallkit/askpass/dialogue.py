@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
 from stallkit.askpass.question import Question
-from stallkit.core.text import escaped
+from stallkit.terminal.text import escaped
 
 __all__ = ["TerminalLost", "ask", "drain"]
 

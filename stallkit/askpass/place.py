@@ -6,7 +6,7 @@ import os
 
 from attrs import field, frozen
 
-from stallkit.core.families import RELAYS
+from stallkit.detect.families import RELAYS
 from stallkit.probes import tty
 from stallkit.probes.procfs import stat_of
 from stallkit.probes.terminal_readers import Readers, ancestors, holders, readers

@@ -19,15 +19,16 @@ from stallkit.cli.reach import reach
 from stallkit.cli.speech import page, plain, quiet
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.config import event_log
-from stallkit.core.engine import Fate, Report
-from stallkit.core.evidence import arguments
-from stallkit.core.hung import HUNG_AFTER_S
-from stallkit.core.matcher import Found
-from stallkit.core.reading import Reading
-from stallkit.core.signature import Clause, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.dialog_parser import Reading
+from stallkit.detect.engine import Fate, Report
+from stallkit.detect.matcher import Found
+from stallkit.detect.signature import Clause, Kind, State
+from stallkit.evidence.hang import HUNG_AFTER_S
+from stallkit.evidence.kernel_summary import arguments
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.table import decide, otherwise
+from stallkit.judging.verdict import Verdict
 from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import printed
 from stallkit.press.events import EventLog

@@ -14,8 +14,8 @@ import click
 
 from stallkit.cli.output import shown
 from stallkit.cli.parameters import POLICY
-from stallkit.core.redact import redact_all
 from stallkit.errors import UnknownProgram
+from stallkit.redact.redact import redact_all
 from stallkit.tmux_socket import chosen, inherited
 from stallkit.variables import Variables, read_variables
 

@@ -14,10 +14,10 @@ from stallkit.cli.parameters import POLICY, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
-from stallkit.core.text import escaped
 from stallkit.settings_files import Found, allow, deny, read_settings, settings_in
 from stallkit.supervise.provenance import origins
 from stallkit.supervise.settings import Overrides, settings_of
+from stallkit.terminal.text import escaped
 
 __all__ = ["config_command"]
 

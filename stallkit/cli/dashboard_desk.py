@@ -23,11 +23,10 @@ from stallkit.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit.cli.status_commands import noted, watched_rows
 from stallkit.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
 from stallkit.config import sandboxes_file, sessions_file
-from stallkit.core.redact import redact
-from stallkit.core.text import escaped
 from stallkit.errors import ConfigError, SessionGone, StallkitError
 from stallkit.packs.registry import Engine
 from stallkit.press.gate import SEALED
+from stallkit.redact.redact import redact
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
 from stallkit.stuck.answering import carry_out
@@ -35,6 +34,7 @@ from stallkit.stuck.board import Branch, Row, name_of, rows
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.item import Item, Source
 from stallkit.stuck.orders import Order, Triage
+from stallkit.terminal.text import escaped
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target
 

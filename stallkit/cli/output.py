@@ -8,9 +8,9 @@ import sys
 from typing import IO
 
 from stallkit.cli.exits import Exit
-from stallkit.core.redact import redact
-from stallkit.core.text import escaped
 from stallkit.errors import SessionGone, StallkitError, Unknown
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import escaped
 
 __all__ = ["echo", "ended_by", "shows_what_it_can", "shown"]
 

@@ -15,12 +15,12 @@ from stallkit.cli.panel import as_json as as_object
 from stallkit.cli.panel import show
 from stallkit.cli.parameters import SESSION
 from stallkit.config import event_log
-from stallkit.core.redact import redact_all
 from stallkit.jsonio import unstructure
 from stallkit.press.check import CheckResult, check_session
 from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import Policy
+from stallkit.redact.redact import redact_all
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.supervise.settings import configured_policy
 from stallkit.transports.targets import open_target

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from stallkit.cli.common import shown
 from stallkit.cli.tables import page_table, plain_console
-from stallkit.core.json_form import SPREAD, alike
-from stallkit.core.text import escaped
 from stallkit.durations import in_words
+from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump
 from stallkit.sessions.explain import STOPPED, THIRD, event_of, hints
 from stallkit.sessions.model import Cause, ExitRecord, Status
+from stallkit.terminal.text import escaped
 
 __all__ = ["EARLIER", "PrintedEnd", "as_json", "ended", "how", "show"]
 

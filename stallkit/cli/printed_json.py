@@ -6,11 +6,11 @@ from typing import Any, Mapping
 
 from stallkit.cli.json_shapes import Shape, schema_of_shape
 from stallkit.cli.panel import PrintedEnd
-from stallkit.core.claim import Sign, Source
-from stallkit.core.engine import Detection, Fate
-from stallkit.core.signature import Certainty, Kind, Severity, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Detection, Fate
+from stallkit.detect.signature import Certainty, Kind, Severity, State
+from stallkit.evidence.claim import Sign, Source
 from stallkit.jsonio import VERSION, schema
+from stallkit.judging.verdict import Verdict
 from stallkit.lab.evaluate.compare import Comparison
 from stallkit.lab.lint.findings import Level
 from stallkit.lab.record.replay import Timeline

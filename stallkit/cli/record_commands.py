@@ -16,10 +16,9 @@ from stallkit.cli.common import must_be_there, print_json, session_options, show
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.reach import reach
 from stallkit.cli.speech import note, say
-from stallkit.core.keys import Keys
-from stallkit.core.signature import Kind, State
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.capture import at_rest, captured
 from stallkit.lab.notes import read_marker
 from stallkit.lab.record.asciicast import MAX_SIDE, Header
@@ -27,6 +26,7 @@ from stallkit.lab.record.marking import Listener, MarkKeys, give
 from stallkit.lab.record.record_pane import PaneRecorder
 from stallkit.lab.record.recorder import Interrupted, record_program, terminal_size
 from stallkit.lab.record.recording import RecordingWriter, new_file
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
 
 __all__ = ["capture_command", "mark_command", "record_command"]

@@ -21,9 +21,9 @@ from stallkit.cli.parameters import TARGET
 from stallkit.cli.status_commands import iso
 from stallkit.cli.tables import progress, wide_console
 from stallkit.config import event_log
-from stallkit.core.topic import ClearedBy, ending
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
+from stallkit.judging.topic import ClearedBy, ending
 from stallkit.press.log_reader import LogReader
 from stallkit.press.log_report import Report, SessionReport, Wait, reported
 

@@ -19,12 +19,12 @@ from stallkit.cli.parameters import RUN, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.cli.tables import plain_console, progress
 from stallkit.config import FILE, user_config
-from stallkit.core.keys import Keys
 from stallkit.errors import SessionGone, TransportError, UnknownProgram
 from stallkit.notify.channels import Channels, channels_of
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
 from stallkit.supervise.settings import Overrides, load_settings
+from stallkit.terminal.keys import Keys
 from stallkit.transports.relay.driver import NOT_STARTED
 
 __all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "run_command"]

@@ -14,12 +14,12 @@ from stallkit.cli.named_sessions import earlier_ends
 from stallkit.cli.panel import as_json as end_object
 from stallkit.cli.panel import ended
 from stallkit.cli.tables import hanging, page_table, wide_console
-from stallkit.core.text import escaped
 from stallkit.durations import in_words
 from stallkit.jsonio import unstructure
 from stallkit.sessions.explain import STOPPED, event_of, hints
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living, Register
+from stallkit.terminal.text import escaped
 
 __all__ = ["print_table", "row_object"]
 

@@ -18,9 +18,8 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import SIGNATURE
 from stallkit.cli.speech import say
 from stallkit.cli.tables import page_table, plain_console, progress, ruled
-from stallkit.core.engine import Rule
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, Signature, State
+from stallkit.detect.engine import Rule
+from stallkit.detect.signature import Kind, Signature, State
 from stallkit.errors import StallkitError
 from stallkit.lab.add_signature import (
     PACK_FILE,
@@ -40,6 +39,7 @@ from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.propose import NotTold, Proposal, propose
 from stallkit.lab.tune import Effect, Tuning, tune
 from stallkit.packs.registry import Engine, installed, installed_engine
+from stallkit.terminal.screen import Screen
 from stallkit.testing import check_signature
 
 __all__ = ["add_signature_command", "tune_command"]

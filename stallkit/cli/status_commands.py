@@ -21,13 +21,13 @@ from stallkit.cli.verb_group import like
 from stallkit.cli.watch_rows import COLOURS, state_of, still_s
 from stallkit.cli.watch_rows import noted as notes
 from stallkit.config import store_file
-from stallkit.core.text import cells
 from stallkit.daemon_client import DaemonSilent
 from stallkit.durations import in_words
 from stallkit.errors import StoreError, TransportError, UnknownName
 from stallkit.supervise.store import Store
 from stallkit.supervise.summary import Need, summary
 from stallkit.supervise.supervisor_client import remove_dead, statuses
+from stallkit.terminal.text import cells
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.status_text import clear_stale

@@ -24,10 +24,9 @@ from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
-from stallkit.core.redact import redact
-from stallkit.core.text import cut, escaped
 from stallkit.errors import StoreError
 from stallkit.jsonio import unstructure
+from stallkit.redact.redact import redact
 from stallkit.stuck.answering import Answered, carry_out
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.composer_of import composer_of
@@ -35,6 +34,7 @@ from stallkit.stuck.item import Delivery, Item, Source, Who
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.shown import here, note_shown, revision_shown
+from stallkit.terminal.text import cut, escaped
 from stallkit.transports.base import Transport
 
 __all__ = [

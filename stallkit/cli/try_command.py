@@ -11,13 +11,13 @@ import regex
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, State
+from stallkit.detect.signature import Clause, State
 from stallkit.errors import SignatureError, StallkitError
 from stallkit.jsonio import unstructure
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.try_pattern import Trial, counts, tried
 from stallkit.packs.screenfile import read_screen
+from stallkit.terminal.screen import Screen
 
 __all__ = ["try_command"]
 

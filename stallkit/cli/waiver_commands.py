@@ -15,10 +15,10 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import Duration
 from stallkit.cli.stuck_commands import who
 from stallkit.config import audit_dir, waivers_file
-from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.waiver import Waiver, Waivers
+from stallkit.terminal.text import escaped
 
 __all__ = ["gate_command", "unwaive_command", "waive_command", "waived_command", "waivers_command"]
 

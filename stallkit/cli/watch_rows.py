@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime
 from typing import Any, Mapping, Sequence
 
-from stallkit.core.text import cells, cut
+from stallkit.terminal.text import cells, cut
 
 __all__ = ["COLOURS", "apart", "middle_cut", "noted", "state_of", "still_s"]
 

@@ -13,22 +13,38 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Detection, Match
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.entry_points import EntryPoint, entry_points
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
-__all__ = ["ENTRY_POINTS", "SILENT", "Classifier", "InstalledClassifier", "installed_classifier"]
+__all__ = ["ENTRY_POINTS", "SILENT", "Classifier", "InstalledClassifier", "Shown", "installed_classifier"]
 
 ENTRY_POINTS = "stallkit.classifiers"
 
 _log = logging.getLogger(__name__)
 
 
+@frozen
+class Shown:
+    """What screen, motion, foreground and kernel come to on a look, without all else."""
+
+    state: State
+    certainty: Certainty
+    kind: Kind | None
+    detection: Detection
+
+    @property
+    def match(self) -> Match | None:
+        """The signature that matched."""
+        return self.detection.match
+
+
 class Classifier(Protocol):
     """Tells by the form of a screen what no signature of its own program knows."""
 
-    def __call__(self, look: Look, shown: Verdict, /) -> Claim | None:
+    def __call__(self, look: Look, shown: Shown, /) -> Claim | None:
         """Another state than what is shown so far, a doubt about it, or nothing; in a millisecond or so.
 
         `shown` is what screen, motion, foreground and kernel come to.  The claim is a guess of `Source.FORM`, with
@@ -36,7 +52,7 @@ class Classifier(Protocol):
         """
 
 
-def _says_nothing(look: Look, shown: Verdict, /) -> Claim | None:
+def _says_nothing(look: Look, shown: Shown, /) -> Claim | None:
     return None
 
 
@@ -54,7 +70,7 @@ class InstalledClassifier:
         """The distribution and its version."""
         return f"{self.of.distribution} {self.of.version}"
 
-    def __call__(self, look: Look, shown: Verdict, /) -> Claim | None:
+    def __call__(self, look: Look, shown: Shown, /) -> Claim | None:
         """What it claims."""
         try:
             claim = self.classify(look, shown)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core.agents import runs_another
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.engine import Match
-from stallkit.core.evidence import agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.core.facts import KernelFacts
-from stallkit.core.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
-from stallkit.core.moved import stays
-from stallkit.core.said import names_person, talks, talks_here
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, Pack, State, Tier
+from stallkit.detect.chat_log import names_person, talks, talks_here
+from stallkit.detect.engine import Match
+from stallkit.detect.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
+from stallkit.detect.screen_diff import stays
+from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
+from stallkit.evidence.agents import runs_another
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
+from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.kernel import HIDDEN_KEYS
+from stallkit.evidence.kernel_summary import agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.evidence.look import Look
+from stallkit.terminal.screen import Screen
 
 __all__ = ["screen_claim"]
 

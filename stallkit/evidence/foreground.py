@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.families import ASKS_NOTHING, PAGERS
-from stallkit.core.signature import Kind, State
+from stallkit.detect.families import ASKS_NOTHING, PAGERS
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
 __all__ = ["foreground_claim"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.evidence import asks_secret, guessed_kind
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
+from stallkit.evidence.kernel_summary import asks_secret, guessed_kind
 from stallkit.evidence.look import Look
 
 __all__ = ["kernel_claim"]

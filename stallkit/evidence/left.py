@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.signature import State, Tier
+from stallkit.detect.signature import State, Tier
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
 __all__ = ["left_claim"]

@@ -7,11 +7,11 @@ from typing import Sequence
 
 from attrs import frozen
 
-from stallkit.core.agents import agents, led, left_of, left_to
-from stallkit.core.engine import Detection
-from stallkit.core.evidence import Kernel
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.verdict import Ended, Snapshot
+from stallkit.detect.engine import Detection
+from stallkit.evidence.agents import Ended, agents, led, left_of, left_to
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.kernel_summary import Kernel
+from stallkit.evidence.snapshot import Snapshot
 
 __all__ = ["Look"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source
-from stallkit.core.evidence import agrees
-from stallkit.core.moved import only_a_clock, stays
-from stallkit.core.signature import State, Tier
+from stallkit.detect.screen_diff import only_a_clock, stays
+from stallkit.detect.signature import State, Tier
+from stallkit.evidence.claim import Claim, Sign, Source
+from stallkit.evidence.kernel_summary import agrees
 from stallkit.evidence.look import Look
 
 __all__ = ["motion_claim"]

@@ -1,15 +1,45 @@
-"""What a read that blocks claims: while nothing else of the program can go on, it waits, whatever it asks."""
+"""A read that blocks: while nothing else of its program can go on, it waits, for sure, whatever it asks.  Pure.
+
+By itself it says nothing of what is asked: a verdict that is sure only by this (`Verdict.by_read`) is no reason
+to press a key.
+"""
 
 from __future__ import annotations
 
-from stallkit.core.agents import agents
-from stallkit.core.blocked_read import STILL_S, missing_s
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.evidence import guessed_kind
-from stallkit.core.signature import Kind, State, Tier
+from stallkit.detect.families import SHELLS
+from stallkit.detect.signature import Kind, State, Tier
+from stallkit.evidence.agents import agents
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
+from stallkit.evidence.facts import Member
+from stallkit.evidence.kernel_summary import Kernel, guessed_kind
 from stallkit.evidence.look import Look
+from stallkit.evidence.snapshot import Snapshot
 
-__all__ = ["proof_in_s", "read_claim"]
+__all__ = ["STILL_S", "missing_s", "proof_in_s", "read_claim"]
+
+# In which nothing of the program was on a CPU: longer than a program takes between two polls of something else.
+STILL_S = 2.0
+
+
+def missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
+    """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be.
+
+    A shell that runs a script reads like any program (`sh -c 'read x'`); one that takes commands is at its prompt,
+    which is an end and no question, and so is not an interpreter's either: their packs say what they show.
+    """
+    kernel = snapshot.kernel
+    stands = kernel.standstill if kernel else None
+    if kernel is None or stands is None or facts.unknown or (facts.relayed and not facts.hides):
+        return None
+    readers = kernel.readers or ()
+    if any(map(_takes_commands, readers)) or (not readers and facts.foreground in SHELLS):
+        return None
+    return max(0.0, STILL_S - stands.lasts_s)
+
+
+def _takes_commands(reader: Member) -> bool:
+    """Whether it is a shell at its prompt, or an interpreter; of a shell that has to be known."""
+    return reader.interactive is not False if reader.names & SHELLS else reader.interactive is True
 
 
 def read_claim(look: Look) -> Claim | None:

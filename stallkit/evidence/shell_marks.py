@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.families import SHELLS
-from stallkit.core.reports import bar, shows_work
-from stallkit.core.signature import State
+from stallkit.detect.families import SHELLS
+from stallkit.detect.signature import State
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
+from stallkit.evidence.reports import bar, shows_work
 
 __all__ = ["progress_claim", "shell_claim"]
 

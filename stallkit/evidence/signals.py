@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stallkit.core.claim import Claim, Sign, Source, Weight
-from stallkit.core.claims import claims as printed
-from stallkit.core.signal import Guard, Signal, decisive
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
+from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
+from stallkit.evidence.osc import claims as printed
+from stallkit.evidence.signal import Guard, Signal, decisive
 
 __all__ = ["heard", "signal_claim"]
 

@@ -6,8 +6,8 @@ from typing import Callable
 
 from attrs import frozen
 
-from stallkit.core.claim import Claim, Claims, Sign, Source, Weight
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
+from stallkit.evidence.claim import Claim, Claims, Sign, Source, Weight
 
 __all__ = ["When", "claims", "state", "weighs"]
 

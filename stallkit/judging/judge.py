@@ -6,27 +6,28 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.agents import agents, asked
-from stallkit.core.claim import Claims, Sign, Source
-from stallkit.core.ended_turn import EndedTurn, ended_turn, of_failure, of_message
-from stallkit.core.engine import Detection, Engine
-from stallkit.core.facts import Member
-from stallkit.core.retrying import retrying
-from stallkit.core.signal import decisive
-from stallkit.core.signature import Certainty, State, Tier
-from stallkit.core.verdict import Ended, Snapshot, Verdict
-from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifier
+from stallkit.detect.engine import Detection, Engine
+from stallkit.detect.signature import Certainty, State, Tier
+from stallkit.evidence.agents import Ended, agents, asked
+from stallkit.evidence.claim import Claims, Sign, Source
+from stallkit.evidence.classifiers import SILENT, Classifier, Shown, installed_classifier
 from stallkit.evidence.detected import screen_claim
+from stallkit.evidence.ended_turn import EndedTurn, ended_turn, of_failure, of_message
+from stallkit.evidence.facts import Member
 from stallkit.evidence.foreground import foreground_claim
 from stallkit.evidence.kernel import kernel_claim
 from stallkit.evidence.left import left_claim
 from stallkit.evidence.look import Look
 from stallkit.evidence.motion import motion_claim
 from stallkit.evidence.read import proof_in_s, read_claim
+from stallkit.evidence.retrying import retrying
 from stallkit.evidence.shell_marks import progress_claim, shell_claim
+from stallkit.evidence.signal import decisive
 from stallkit.evidence.signals import heard, signal_claim
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.reasons import reasons
 from stallkit.judging.table import Outcome, decide
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["judge", "judged"]
 
@@ -78,7 +79,7 @@ def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
     seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
     shown, _ = decide(seen)
     classify = classifier or installed_classifier() or SILENT
-    so_far = Verdict(shown.state, shown.certainty, shown.kind, look.detection, ())
+    so_far = Shown(shown.state, shown.certainty, shown.kind, look.detection)
     return evolve(
         seen,
         read=read_claim(look),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from stallkit.core.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
-from stallkit.core.signature import Certainty, State
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.judging.table import Outcome, contradicted, refuted
 
 __all__ = ["reasons"]

@@ -9,8 +9,8 @@ from typing import Callable, Iterator
 
 from attrs import evolve, frozen
 
-from stallkit.core.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
-from stallkit.core.signature import Certainty, Kind, State
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.judging.condition import When, claims, state, weighs
 
 __all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "otherwise", "printed", "refuted"]

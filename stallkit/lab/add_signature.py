@@ -10,16 +10,16 @@ from typing import Any, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.families import INTERPRETERS, RELAYS
-from stallkit.core.redact import redact
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, CursorState, Kind, Pack, Signature, State
-from stallkit.core.text import cells
+from stallkit.detect.engine import Engine
+from stallkit.detect.families import INTERPRETERS, RELAYS
+from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError
 from stallkit.lab.evaluate import corpus
 from stallkit.packs.file import parse_pack, read_pack
 from stallkit.packs.screenfile import parse_screen, read_screen
+from stallkit.redact.redact import redact
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells
 from stallkit.testing.example import places
 from stallkit.testing.golden import golden
 

@@ -6,10 +6,10 @@ import re
 import time
 from typing import Any, Callable
 
-from stallkit.core.redact import redact_all
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.record.mask import mask
 from stallkit.packs.screenfile import front_of, render_screen
+from stallkit.redact.redact import redact_all
 from stallkit.transports.base import Transport, look
 
 __all__ = ["at_rest", "captured", "without_name"]

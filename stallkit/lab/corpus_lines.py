@@ -11,14 +11,14 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.blocked_read import STILL_S
-from stallkit.core.facts import How, KernelFacts, Standstill, TtyFacts
-from stallkit.core.families import RELAYS
-from stallkit.core.marks import Marks, MarksReader
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, State
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.families import RELAYS
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
+from stallkit.evidence.facts import How, KernelFacts, Standstill, TtyFacts
+from stallkit.evidence.read import STILL_S
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.terminal.marks import Marks, MarksReader
+from stallkit.terminal.screen import Screen
 
 __all__ = ["Case", "Label", "Line", "TRUE_STATES"]
 

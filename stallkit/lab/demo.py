@@ -18,8 +18,8 @@ from typing import Callable, Iterator, Sequence
 
 from attrs import define, evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import State
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import State
 from stallkit.errors import TransportUnavailable
 from stallkit.press.check import CheckResult, Status, check_session
 from stallkit.press.decisions import Escalate

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.signature import Pack, Signature
+from stallkit.detect.signature import Pack, Signature
 from stallkit.lab.evaluate.holdout import PackageDirs, hits
 
 __all__ = ["Row", "as_markdown", "matrix"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.lab.corpus_lines import Label
 
 __all__ = ["LETTERS", "NO_TRUTH", "encode_facts", "encode_marker", "read_facts", "read_marker"]

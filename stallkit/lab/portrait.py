@@ -10,13 +10,13 @@ from typing import Any, Iterable, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Match, Rule
-from stallkit.core.screen import Screen
-from stallkit.core.signature import NEVER_PRESSED, Signature
+from stallkit.detect.engine import Match, Rule
+from stallkit.detect.signature import NEVER_PRESSED, Signature
 from stallkit.lab.evaluate.holdout import PackageDirs
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.matrix import Row, matrix
 from stallkit.packs.registry import Engine
+from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 from stallkit.testing.example import gives_way
 

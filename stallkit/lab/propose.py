@@ -14,11 +14,11 @@ from typing import Collection, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.matcher import Budget, find
-from stallkit.core.redact import MASK
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, CursorState
+from stallkit.detect.matcher import Budget, find
+from stallkit.detect.signature import Clause, CursorState
 from stallkit.errors import Portable
+from stallkit.redact.redact import MASK
+from stallkit.terminal.screen import Screen
 
 __all__ = ["NotTold", "Proposal", "propose"]
 

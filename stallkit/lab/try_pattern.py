@@ -8,11 +8,11 @@ from typing import Iterable, Iterator, Sequence
 
 from attrs import field, frozen
 
-from stallkit.core.engine import Engine, Fate, Rule, try_rule
-from stallkit.core.matcher import TIMEOUT_S, Budget, find, last_in, region
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Kind, Pack, Signature, State
+from stallkit.detect.engine import Engine, Fate, Rule, try_rule
+from stallkit.detect.matcher import TIMEOUT_S, Budget, find, last_in, region
+from stallkit.detect.signature import Clause, Kind, Pack, Signature, State
 from stallkit.errors import SignatureError
+from stallkit.terminal.screen import Screen
 
 __all__ = ["Row", "Trial", "Wins", "counts", "tried"]
 

@@ -10,13 +10,13 @@ from typing import Any, Callable, Iterable, Iterator, Literal, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.engine import Engine, Match, Rule, try_rule
-from stallkit.core.matcher import Budget
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.engine import Engine, Match, Rule, try_rule
+from stallkit.detect.matcher import Budget
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.prediction import Prediction, decided, judge_case
 from stallkit.lab.evaluate.scores import Cells
+from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 
 __all__ = ["Effect", "Mutant", "Tuning", "holds", "idle_clauses", "met", "mutants", "replaced", "tune"]

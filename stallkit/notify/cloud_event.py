@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 from attrs import frozen
 
-from stallkit.core.redact import redact
-from stallkit.core.text import escaped
 from stallkit.jsonio import dump
 from stallkit.press.events import Event
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import escaped
 
 __all__ = ["CONTENT_MODES", "CloudEvent", "ContentMode"]
 

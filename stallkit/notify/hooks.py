@@ -13,9 +13,9 @@ import urllib.request
 from contextlib import suppress
 from typing import Any
 
-from stallkit.core.redact import redact
 from stallkit.notify.cloud_event import CloudEvent, ContentMode
 from stallkit.notify.notice import CLEARED
+from stallkit.redact.redact import redact
 
 __all__ = ["Command", "Webhook"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core.topic import ClearedBy
 from stallkit.errors import StallkitError
+from stallkit.judging.topic import ClearedBy
 from stallkit.notify.notice import CLEARED
 from stallkit.press.events import Event
 

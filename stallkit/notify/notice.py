@@ -10,13 +10,13 @@ from typing import Any
 
 from attrs import frozen
 
-from stallkit.core.redact import redact_all
-from stallkit.core.request import how_many
-from stallkit.core.signal import Guard
-from stallkit.core.signature import State
-from stallkit.core.text import cut, escaped, in_a_line, question_first
-from stallkit.core.topic import ending
+from stallkit.detect.request import how_many
+from stallkit.detect.signature import State
+from stallkit.evidence.signal import Guard
+from stallkit.judging.topic import ending
 from stallkit.press.events import Event
+from stallkit.redact.redact import redact_all
+from stallkit.terminal.text import cut, escaped, in_a_line, question_first
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
 

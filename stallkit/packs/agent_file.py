@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Mapping
 
 from stallkit.class_schema import closed, schema_of
-from stallkit.core.agent import Agent
+from stallkit.detect.agent import Agent
 from stallkit.errors import PackFormatError
 from stallkit.toml_file import TomlError, TomlFile, parse_toml, structured
 

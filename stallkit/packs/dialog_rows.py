@@ -6,7 +6,7 @@ from typing import Any, Mapping
 
 from attrs import fields
 
-from stallkit.core.dialog import Dialog, Edge, Element
+from stallkit.detect.dialog import Dialog, Edge, Element
 
 __all__ = ["DIALOG_KEYS", "RENAMED", "read_dialog", "read_dialogs"]
 

@@ -16,9 +16,9 @@ from typing import Any, Callable, Collection, Mapping, TypeVar
 import regex
 from attrs import fields
 
-from stallkit.core.composer import Composer
-from stallkit.core.matcher import compiled
-from stallkit.core.signature import Clause, Dismissal, Pack, Signature, State
+from stallkit.detect.composer import Composer
+from stallkit.detect.matcher import compiled
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
 from stallkit.packs.agent_file import agent_files, parse_agents
 from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence, TypeVar
 
 import pluggy
 
-from stallkit.core.signature import Pack
+from stallkit.detect.signature import Pack
 
 __all__ = ["answers", "hookimpl"]
 

@@ -20,9 +20,10 @@ from typing import Mapping
 
 from stallkit import private
 from stallkit.config import cache_dir
-from stallkit.core import agent, composer, dialog, keys, needs, pattern, signature
+from stallkit.detect import agent, composer, dialog, pattern, signature
 from stallkit.packs import agent_file, dialog_rows
 from stallkit.packs import file as reader
+from stallkit.terminal import keys
 
 __all__ = ["checked_before", "load_pack", "restored", "through"]
 
@@ -33,15 +34,15 @@ _CODE = (
     composer,
     dialog,
     agent,
-    needs,
     pattern,
     dialog_rows,
     agent_file,
     reader,
     sys.modules[__name__],
 )
+_ROOMS = ("stallkit.detect.", "stallkit.terminal.")
 _CLASSES = [one for module in _CODE[:5] for one in vars(module).values() if isinstance(one, type)]
-_VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith("stallkit.core.")}
+_VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith(_ROOMS)}
 _MADE_BY = sha256(b"".join([sys.version.encode(), *(Path(str(one.__file__)).read_bytes() for one in _CODE)])).digest()
 _checked: dict[int, tuple[signature.Signature, ...]] = {}  # by identity: the signatures whose patterns were checked
 

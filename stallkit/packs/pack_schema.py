@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from stallkit.class_schema import TEXTS, closed, keys_of, schema_of, some_of
-from stallkit.core.composer import Composer
-from stallkit.core.dialog import Edge, Element, FieldType, Role
-from stallkit.core.signature import (
+from stallkit.detect.composer import Composer
+from stallkit.detect.dialog import Edge, Element, FieldType, Role
+from stallkit.detect.signature import (
     Certainty,
     Clause,
     CursorState,

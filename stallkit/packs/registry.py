@@ -11,8 +11,8 @@ from typing import Any, Callable
 
 from attrs import evolve, frozen
 
-from stallkit.core import engine
-from stallkit.core.signature import API, UNVERSIONED, Pack
+from stallkit.detect import engine
+from stallkit.detect.signature import API, UNVERSIONED, Pack
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs.hookspecs import answers

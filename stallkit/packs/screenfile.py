@@ -21,11 +21,11 @@ from typing import Any, Mapping
 
 from attrs import frozen
 
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.screen import Screen
-from stallkit.core.text import escaped
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import PackFormatError
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import escaped
 from stallkit.toml_file import TomlError, parse_toml
 
 __all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]

@@ -6,8 +6,8 @@ import json
 from functools import partial
 from typing import Mapping
 
-from stallkit.core.request import CLOSED
-from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
+from stallkit.detect.request import CLOSED
+from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
 from stallkit.press.asked import Asked
 from stallkit.press.rules import Act, Rule
 

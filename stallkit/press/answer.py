@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.menu import menu_of
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.menu import menu_of
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import Answer, Outcome, Pick, press
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 
 __all__ = ["answer"]

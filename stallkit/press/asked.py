@@ -7,14 +7,15 @@ from typing import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.affirmative import affirmative
-from stallkit.core.ended_turn import EndedTurn
-from stallkit.core.keys import Keys
-from stallkit.core.menu import menu_of
-from stallkit.core.reading import Option
-from stallkit.core.request import Request
-from stallkit.core.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.core.verdict import Ended, Verdict
+from stallkit.detect.dialog_parser import Option
+from stallkit.detect.menu import menu_of
+from stallkit.detect.request import Request
+from stallkit.detect.signature import Certainty, Kind, Pack, Severity, Signature, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.ended_turn import EndedTurn
+from stallkit.judging.verdict import Verdict
+from stallkit.press.affirmative import affirmative
+from stallkit.terminal.keys import Keys
 
 __all__ = ["Asked"]
 

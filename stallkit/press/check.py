@@ -10,18 +10,17 @@ from typing import Callable, Iterator, Self
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.ended_turn import How
-from stallkit.core.engine import Detection, Engine, Match
-from stallkit.core.hung import HUNG_AFTER_S
-from stallkit.core.inside import asks_inside, may_ask_inside
-from stallkit.core.json_form import SPREAD, Time, alike, json_form
-from stallkit.core.moved import LITTLE, moved
-from stallkit.core.screen import Screen
-from stallkit.core.short_repr import short_repr
-from stallkit.core.signature import Certainty, Signature, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Detection, Engine, Match
+from stallkit.detect.screen_diff import LITTLE, moved
+from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
+from stallkit.evidence.ended_turn import How
+from stallkit.evidence.hang import HUNG_AFTER_S
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.json_form import SPREAD, Time, alike, json_form
+from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
@@ -32,7 +31,9 @@ from stallkit.press.policy import Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
+from stallkit.short_repr import short_repr
 from stallkit.signals.tool_call import AskedInside, asked_inside
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Amid, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
@@ -49,7 +50,7 @@ __all__ = [
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
-PROOF_S = 3.0  # for the two seconds of `core.blocked_read`, from the second look on
+PROOF_S = 3.0  # for the two seconds of `evidence.blocked_read`, from the second look on
 MORE_LOOKS = 2  # at a prompt that appeared between two looks, or whose program draws at this moment
 
 

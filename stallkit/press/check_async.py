@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from stallkit.core.engine import Engine
+from stallkit.detect.engine import Engine
 from stallkit.press.check import CheckResult, check
 from stallkit.press.events import EventLog
 from stallkit.press.policy import Policy

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from stallkit.core.ended_turn import How
-from stallkit.core.redact import redact
-from stallkit.core.text import escaped
+from stallkit.evidence.ended_turn import How
 from stallkit.jsonio import dump
 from stallkit.press.check import CheckResult
 from stallkit.press.decisions import Decision, Escalate, Wait
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import escaped
 
 __all__ = ["as_lines", "printed"]
 

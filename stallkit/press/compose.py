@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from stallkit.core.composer import Composer, Written, written
-from stallkit.core.engine import Match
-from stallkit.core.families import INTERPRETERS
-from stallkit.core.keys import Keys
-from stallkit.core.signature import State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.composer import Composer, Written, written
+from stallkit.detect.engine import Match
+from stallkit.detect.families import INTERPRETERS
+from stallkit.detect.signature import State
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.who_asks import is_of, unproven
+from stallkit.terminal.keys import Keys
 
 __all__ = ["Compose", "by_its_agent", "doubt", "draft"]
 

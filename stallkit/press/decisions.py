@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from stallkit.core.keys import Keys
-from stallkit.core.signature import Signature
+from stallkit.detect.signature import Signature
+from stallkit.terminal.keys import Keys
 
 __all__ = [
     "Action",

@@ -11,14 +11,15 @@ from attrs import field, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.json_form import SPREAD, Time, json_form
-from stallkit.core.keys import Keys
-from stallkit.core.reading import Option
-from stallkit.core.short_repr import short_repr
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.dialog_parser import Option
 from stallkit.errors import StoreError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.json_form import SPREAD, Time, json_form
 from stallkit.jsonio import dump, unstructure
 from stallkit.jsonlog import append, folder
+from stallkit.judging.verdict import Verdict
+from stallkit.short_repr import short_repr
+from stallkit.terminal.keys import Keys
 
 __all__ = ["Event", "EventLog", "typed"]
 

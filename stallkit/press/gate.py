@@ -15,19 +15,20 @@ from typing import Callable
 
 from attrs import evolve
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KEYS_ALONE_S
-from stallkit.core.keys import Key, Keys
-from stallkit.core.signature import Certainty, Expect, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.evidence.facts import KEYS_ALONE_S
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import Compose
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.interrupt import doubt_of_interrupt
 from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import came_later, unproven, who_asks
+from stallkit.terminal.keys import Key, Keys
 from stallkit.transports.base import Amid, Below, Transport, look
 
 __all__ = [

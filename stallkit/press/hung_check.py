@@ -7,12 +7,13 @@ or no connection is open, a check never says that a session is hung.
 
 from __future__ import annotations
 
-from stallkit.core.agents import agents_of
-from stallkit.core.hung import HUNG_AFTER_S, Hung, Sighting, Watchdog
-from stallkit.core.signal import Guard
-from stallkit.core.signature import State
-from stallkit.core.turn_counters import turn_counters
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import State
+from stallkit.evidence.agents import agents_of
+from stallkit.evidence.hang import HUNG_AFTER_S, Hung, Sighting, Watchdog
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn_counters import turn_counters
+from stallkit.judging.verdict import Verdict
 from stallkit.probes.process_tree import sample
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.descent import at_work

@@ -6,11 +6,12 @@ stands there which Escape would take away, neither a dialog nor a draft.
 
 from __future__ import annotations
 
-from stallkit.core.composer import written
-from stallkit.core.engine import Match
-from stallkit.core.facts import KernelFacts
-from stallkit.core.signature import State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.composer import written
+from stallkit.detect.engine import Match
+from stallkit.detect.signature import State
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import by_its_agent, draft
 from stallkit.press.who_asks import came_later, unproven
 

@@ -8,14 +8,14 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.dialog import Dialog, Role
-from stallkit.core.ended_turn import EndedTurn, How
-from stallkit.core.engine import Engine
-from stallkit.core.reading import Option
-from stallkit.core.request import Request
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Ended
+from stallkit.detect.dialog import Dialog, Role
+from stallkit.detect.dialog_parser import Option
+from stallkit.detect.engine import Engine
+from stallkit.detect.request import Request
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import ConfigError
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Decision
 from stallkit.press.policy import Policy

@@ -7,11 +7,11 @@ from typing import Self
 
 from attrs import field, frozen
 
-from stallkit.core.engine import Match
-from stallkit.core.json_form import json_form
-from stallkit.core.keys import Keys
-from stallkit.core.short_repr import short_repr
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Match
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.json_form import json_form
+from stallkit.short_repr import short_repr
+from stallkit.terminal.keys import Keys
 
 __all__ = ["Answer", "End", "Forced", "Outcome", "Pick"]
 

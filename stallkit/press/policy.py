@@ -11,16 +11,17 @@ from typing import Iterable
 
 from attrs import field, frozen
 
-from stallkit.core.dialog import Role
-from stallkit.core.facts import plain
-from stallkit.core.families import INTERPRETERS, SHELLS
-from stallkit.core.keys import Keys
-from stallkit.core.short_repr import short_repr
-from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
-from stallkit.core.verdict import Ended, Verdict
+from stallkit.detect.dialog import Role
+from stallkit.detect.families import INTERPRETERS, SHELLS
+from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.facts import plain
+from stallkit.judging.verdict import Verdict
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act, Rule, Scene
+from stallkit.short_repr import short_repr
+from stallkit.terminal.keys import Keys
 
 __all__ = ["CAREFUL", "OBSERVE", "Policy"]
 

@@ -8,10 +8,10 @@ from typing import Callable
 
 from attrs import frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, State
 from stallkit.errors import SessionGone, TransportError
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import CheckResult, Status, check_session, opened
 from stallkit.press.decisions import Wait

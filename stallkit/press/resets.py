@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Iterator
 from zoneinfo import ZoneInfo
 
-from stallkit.core.signature import State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import State
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["reset_time", "resets_at"]
 

@@ -12,19 +12,20 @@ from typing import Callable, Iterator
 
 from attrs import frozen
 
-from stallkit.core.composer import Composer, written
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.signature import State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.composer import Composer, written
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StoreError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe, opened
 from stallkit.press.compose import Compose, doubt
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import POLL_S, SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Transport
 
 __all__ = ["Sent", "Sending", "send"]

@@ -12,14 +12,15 @@ from itertools import zip_longest
 
 from attrs import evolve, frozen
 
-from stallkit.core.dialog import Dialog
-from stallkit.core.keys import Key, Keys
-from stallkit.core.menu import Menu, bare, menu_of, read_menu
-from stallkit.core.reading import Reading, read_any
-from stallkit.core.screen import Screen, selected
-from stallkit.core.signature import State
-from stallkit.core.text import cut
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.dialog import Dialog
+from stallkit.detect.dialog_parser import Reading, read_any
+from stallkit.detect.menu import Menu, bare, menu_of, read_menu
+from stallkit.detect.signature import State
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
+from stallkit.terminal.keys import Key, Keys
+from stallkit.terminal.screen import Screen, selected
+from stallkit.terminal.text import cut
 
 __all__ = ["ENTER", "Choosing", "Strokes", "Ticking", "Typing", "choosing", "draft_at_prompt"]
 

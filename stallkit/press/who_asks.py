@@ -5,12 +5,13 @@ What a screen says was written by some process, and a key goes to whoever reads:
 
 from __future__ import annotations
 
-from stallkit.core.agents import proven
-from stallkit.core.engine import Match
-from stallkit.core.facts import KernelFacts, Member, plain
-from stallkit.core.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
-from stallkit.core.signature import Pack
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Match
+from stallkit.detect.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
+from stallkit.detect.signature import Pack
+from stallkit.evidence.agents import proven
+from stallkit.evidence.facts import KernelFacts, Member, plain
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["UNREAD", "came_later", "is_of", "unproven", "who_asks"]
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Iterator
 
-from stallkit.core.facts import plain
-from stallkit.core.families import INTERPRETERS, SHELLS
+from stallkit.detect.families import INTERPRETERS, SHELLS
+from stallkit.evidence.facts import plain
 
 __all__ = ["HARMLESS", "script_in", "script_path", "takes_commands"]
 

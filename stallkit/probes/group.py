@@ -8,8 +8,8 @@ from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.facts import How, KernelFacts, Member
-from stallkit.core.families import SHELLS, STARTERS
+from stallkit.detect.families import SHELLS, STARTERS
+from stallkit.evidence.facts import How, KernelFacts, Member
 from stallkit.probes.procfs import DIRECTORY, GONE, PROC, ProcEntry, Stat, all_pids, children_of, stat_of
 from stallkit.probes.threads import Seen, Threads
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from attrs import frozen
 
-from stallkit.core.facts import KernelFacts, Member, plain
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import KernelFacts, Member, plain
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import PROC, Process, stat_of, text_of
 
 __all__ = ["IdleShell", "idle_shell"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Collection, Iterable
 
-from stallkit.core.facts import How
+from stallkit.evidence.facts import How
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, place_of, stat_of
 from stallkit.probes.threads import Threads
 

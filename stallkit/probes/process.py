@@ -14,16 +14,16 @@ from pathlib import Path
 
 from attrs import evolve
 
-from stallkit.core.facts import KernelFacts, Member, Standstill, TtyFacts
-from stallkit.core.families import RELAYS, SHELLS, STARTERS
-from stallkit.core.marks import Marks
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.families import RELAYS, SHELLS, STARTERS
+from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes import relays, tty
 from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
 from stallkit.probes.outside_readers import inner_leader, reader, session_on
 from stallkit.probes.procfs import DIRECTORY, PROC, TICKS, ProcEntry, Stat, all_pids, stat_of
 from stallkit.probes.standstill import keys_alone, may_stand, standstill
 from stallkit.probes.threads import TTY
+from stallkit.terminal.marks import Marks
 
 __all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
 

@@ -16,8 +16,8 @@ from typing import Iterator, NamedTuple
 
 from attrs import frozen
 
-from stallkit.core.facts import Member, names_of, plain
-from stallkit.core.families import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
+from stallkit.detect.families import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
+from stallkit.evidence.facts import Member, names_of, plain
 from stallkit.probes.command_line import HARMLESS, script_in, script_path, takes_commands
 
 __all__ = [

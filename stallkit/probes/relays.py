@@ -12,11 +12,11 @@ from typing import Any
 from attrs import frozen
 
 from stallkit.config import relay_socket
-from stallkit.core.marks import Marks
-from stallkit.core.status import Status, StatusKind, StatusState
 from stallkit.daemon import DaemonError
 from stallkit.daemon_socket import ask
 from stallkit.probes.procfs import PROC, Process, stat_of
+from stallkit.terminal.marks import Marks
+from stallkit.terminal.program_status import Status, StatusKind, StatusState
 
 __all__ = ["NAME", "Relayed", "inner_leader_of", "relay_above", "relayed"]
 

@@ -11,8 +11,8 @@ import os
 from math import inf
 from typing import Sequence
 
-from stallkit.core.facts import KEYS_ALONE_S, KernelFacts, Member, Standstill, TtyFacts
-from stallkit.core.families import SHELLS, WRAPPERS
+from stallkit.detect.families import SHELLS, WRAPPERS
+from stallkit.evidence.facts import KEYS_ALONE_S, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, children_of, text_of
 from stallkit.probes.threads import Threads
 

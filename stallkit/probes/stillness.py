@@ -12,8 +12,8 @@ from types import TracebackType
 
 from attrs import frozen
 
-from stallkit.core.facts import KernelFacts
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes import tty
 from stallkit.probes.process import settled
 from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat, all_pids

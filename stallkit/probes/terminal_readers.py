@@ -13,8 +13,8 @@ from typing import Collection, Iterator, Mapping
 
 from attrs import frozen
 
-from stallkit.core.facts import How, Member
-from stallkit.core.families import RELAYS
+from stallkit.detect.families import RELAYS
+from stallkit.evidence.facts import How, Member
 from stallkit.probes import tty
 from stallkit.probes.procfs import (
     DIRECTORY,

@@ -10,7 +10,7 @@ from typing import Sequence
 
 from attrs import frozen
 
-from stallkit.core.facts import How, Source
+from stallkit.evidence.facts import How, Source
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, device_of
 
 __all__ = ["Seen", "Threads"]

@@ -10,7 +10,7 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 
-from stallkit.core.facts import TtyFacts
+from stallkit.evidence.facts import TtyFacts
 
 __all__ = ["probe"]
 

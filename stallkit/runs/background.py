@@ -19,22 +19,22 @@ from typing import Any, Callable
 from attrs import evolve
 
 from stallkit.config import event_log
-from stallkit.core.keys import Keys
-from stallkit.core.redact import redact, redact_all
-from stallkit.core.signature import Kind, State
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
 from stallkit.jsonio import dump
 from stallkit.notify.channels import Channels, open_notifier
 from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
+from stallkit.redact.redact import redact, redact_all
 from stallkit.runs.client import KEPT_S, RESULT, SOCKET, save, told
 from stallkit.runs.package_status import PackageStatus
 from stallkit.runs.run import Run, RunResult
 from stallkit.runs.wait_limits import RunStatus
 from stallkit.signals.per_start import remove_files
+from stallkit.terminal.keys import Keys
 
 __all__ = ["main"]
 

@@ -19,10 +19,10 @@ from typing import Any, Callable, Mapping, Sequence
 
 from stallkit import daemon, private
 from stallkit.config import runs_dir
-from stallkit.core.redact import redact_all, redact_words
 from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.redact.redact import redact_all, redact_words
 from stallkit.signals.per_start import command_with_signals, remove_files
 from stallkit.transports.relay.driver import wrapped
 

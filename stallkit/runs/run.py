@@ -22,15 +22,16 @@ from typing import Any, Callable, Mapping, ParamSpec, Self, Sequence, TypeVar
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.json_form import SPREAD, alike, json_form
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.json_form import SPREAD, alike, json_form
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import End, Outcome
 from stallkit.runs.run_process import Observer, RunProcess, RunState
 from stallkit.runs.wait_limits import Finish, RunStatus, WaitLimits
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.pty import PtyTransport
 
 __all__ = ["WINDOW_S", "Run", "run", "run_async"]

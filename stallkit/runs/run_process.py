@@ -9,19 +9,20 @@ from typing import Any, Callable, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine, Match
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.short_repr import short_repr
-from stallkit.core.signature import NEVER_ANSWERED
-from stallkit.core.text import strip
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine, Match
+from stallkit.detect.signature import NEVER_ANSWERED
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
 from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.wait_limits import Finish, Observation, QuietNotifier, RunStatus, WaitLimits, needs, next_look
+from stallkit.short_repr import short_repr
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import strip
 from stallkit.transports.pty import PtyTransport
 
 __all__ = ["RunProcess", "Observer", "RunState", "Tail"]

@@ -10,8 +10,8 @@ from enum import StrEnum
 
 from attrs import converters, evolve, field, frozen
 
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import Certainty, State
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["Finish", "WaitLimits", "RunStatus", "Observation", "QuietNotifier", "needs", "next_look"]
 
@@ -22,7 +22,7 @@ SETTLED_S = 0.3  # at rest before a sure prompt counts: what a check waits betwe
 # At rest before a doubtful prompt counts: longer than a network or a disk usually holds a program up.
 DOUBTFUL_S = 1.5
 PROVED_S = (
-    3.0  # at rest before it counts while a proof is under way: the two seconds of `core.blocked_read`, and a look
+    3.0  # at rest before it counts while a proof is under way: the two seconds of `evidence.blocked_read`, and a look
 )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
-from stallkit.core.redact import redact
 from stallkit.errors import StallkitError
+from stallkit.redact.redact import redact
 from stallkit.serve.methods import METHODS, InvalidParams, Services
 from stallkit.stuck.item import Who
 

@@ -12,9 +12,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from stallkit.core.redact import redact
 from stallkit.entry_points import own_version
 from stallkit.errors import StallkitError
+from stallkit.redact.redact import redact
 from stallkit.serve.methods import METHODS, InvalidParams, Services
 from stallkit.stuck.item import Who
 

@@ -14,20 +14,19 @@ from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
 
-from stallkit.core.dialog import Role
-from stallkit.core.engine import Engine
-from stallkit.core.evidence import arguments
-from stallkit.core.keys import Keys
-from stallkit.core.redact import redact_all
-from stallkit.core.signature import State
-from stallkit.core.topic import topic_of
+from stallkit.detect.dialog import Role
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
+from stallkit.evidence.kernel_summary import arguments
 from stallkit.jsonio import dump, unstructure
+from stallkit.judging.topic import topic_of
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Act, Rule, Scene
+from stallkit.redact.redact import redact_all
 from stallkit.stuck.answering import Answered, Result, carry_out
 from stallkit.stuck.composer_of import composer_of
 from stallkit.stuck.escalate import draft_of
@@ -35,6 +34,7 @@ from stallkit.stuck.item import Item, Source, Who
 from stallkit.stuck.orders import Order, Verb
 from stallkit.stuck.queue import Queue
 from stallkit.supervise.supervisor_client import statuses
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 
 __all__ = ["METHODS", "InvalidParams", "Method", "Services", "allows"]

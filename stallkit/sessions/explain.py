@@ -16,7 +16,7 @@ import signal
 
 from attrs import frozen
 
-from stallkit.core.redact import MASK
+from stallkit.redact.redact import MASK
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit.transports.base import Presence
 from stallkit.transports.containers.container_events import ContainerFacts

@@ -17,10 +17,10 @@ from typing import Any, Iterable, Sequence
 from attrs import evolve, frozen
 
 from stallkit.config import event_log
-from stallkit.core.redact import redact
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
 from stallkit.press.events import Event, EventLog
+from stallkit.redact.redact import redact
 from stallkit.sessions.explain import EndFacts, Finding, event_of, explain
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.outbox import OutEvent, drain

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from stallkit.core.json_form import NEWER
-from stallkit.core.short_repr import short_repr
+from stallkit.json_form import NEWER
+from stallkit.short_repr import short_repr
 from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 
 __all__ = ["Cause", "ExitRecord", "Order", "Sandboxed", "Session", "Source", "Status", "container_name"]

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Iterable
 
 from stallkit import daemon
-from stallkit.core.redact import redact
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.packs.registry import Engine, installed_engine
+from stallkit.redact.redact import redact
 from stallkit.sessions.explain import complete
 from stallkit.sessions.finalize import Ended, finalize, write_out
 from stallkit.sessions.monitor_client import LOCK, SOCKET

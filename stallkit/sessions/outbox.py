@@ -19,8 +19,8 @@ from typing import Any, Callable, Iterator, Protocol
 from attrs import frozen
 
 from stallkit import private
-from stallkit.core.redact import redact_all
 from stallkit.errors import StallkitError, StoreError
+from stallkit.redact.redact import redact_all
 
 __all__ = ["FINAL", "OutEvent", "drain", "pending", "put", "written"]
 

@@ -17,10 +17,10 @@ from typing import Any, Iterable, Sequence
 
 from attrs import evolve
 
-from stallkit.core.redact import redact
 from stallkit.database import Database
 from stallkit.errors import StartRefused
 from stallkit.jsonio import structure
+from stallkit.redact.redact import redact
 from stallkit.sessions import outbox, ports
 from stallkit.sessions.model import Cause, ExitRecord, Order, Session
 from stallkit.sessions.outbox import FINAL, OutEvent

@@ -8,10 +8,10 @@ from typing import Any, Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.core.redact import redact, redact_all, redact_words
 from stallkit.database import Database
 from stallkit.jsonio import structure, unstructure
 from stallkit.probes.procfs import Process
+from stallkit.redact.redact import redact, redact_all, redact_words
 from stallkit.sessions.model import ExitRecord, Order, Session
 
 __all__ = ["Living", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "packed", "plain", "session_of"]

@@ -10,8 +10,8 @@ import re
 from pathlib import Path, PurePath
 from typing import Callable, Iterable, Sequence
 
-from stallkit.core.agent import Agent, Resume
-from stallkit.core.verdict import Verdict
+from stallkit.detect.agent import Agent, Resume
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["resume_command", "session_of", "session_shown", "told_command"]
 
@@ -26,7 +26,7 @@ def resume_command(command: Sequence[str], agent: Agent, session_id: str | None)
     what it was told to do is not.  None as well for a command line with an option that is not known, and for another
     program.
 
-    >>> from stallkit.core.agent import Process
+    >>> from stallkit.detect.agent import Process
     >>> acme = Agent("acme", Process(["acme"]), resume=Resume("--resume", valued=frozenset({"--model"})))
     >>> resume_command(["acme", "--model", "big", "fix the tests"], acme, "0f8b-41")
     ('acme', '--resume', '0f8b-41', '--model', 'big')
@@ -66,7 +66,7 @@ def session_shown(text: str, agent: Agent) -> str | None:
 
     Whatever prints can write such a line: it names one of this user's own sessions at most.
 
-    >>> from stallkit.core.agent import Process
+    >>> from stallkit.detect.agent import Process
     >>> session_shown("To go on: acme resume 0f8b-41", Agent("acme", Process(["acme"]), resume=Resume("resume")))
     '0f8b-41'
     """

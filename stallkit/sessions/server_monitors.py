@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Any, Collection, Mapping, Sequence
 
 from stallkit.config import records_screens
-from stallkit.core.signature import State
-from stallkit.core.topic import rows_of
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.signature import State
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.judge import judged
+from stallkit.judging.topic import rows_of
 from stallkit.packs.registry import Engine
 from stallkit.sessions.model import Session
 from stallkit.sessions.register import Living, Register

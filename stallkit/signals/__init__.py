@@ -3,8 +3,8 @@
 A pack that brings a source imports it from here (docs/signals.md); this package holds none.  Floor 1, beside probes.
 """
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.signals.own_file import one_line, read_json, tail_of, write_own
 from stallkit.signals.publisher import Publisher
 from stallkit.signals.sockets import listening_ports

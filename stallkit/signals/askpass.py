@@ -18,11 +18,11 @@ from attrs import evolve, frozen
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.redact import redact
-from stallkit.core.status import plain
 from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
+from stallkit.redact.redact import redact
+from stallkit.terminal.program_status import plain
 
 __all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Callable, Iterator
 
-from stallkit.core.families import RELAYS
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.families import RELAYS
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import Stat, children_of, stat_of
 from stallkit.signals.container_clients import in_container
 from stallkit.signals.nested_tmux import in_pane

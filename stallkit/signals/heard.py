@@ -12,9 +12,9 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.signal import Signal
-from stallkit.core.verdict import Snapshot
 from stallkit.entry_points import entry_points
+from stallkit.evidence.signal import Signal
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.signals.descent import processes_below
 from stallkit.signals.source import SignalSource
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stallkit import private
-from stallkit.core.status import plain
 from stallkit.probes.procfs import PROC
 from stallkit.signals.publisher import MAX_BYTES, Publisher
+from stallkit.terminal.program_status import plain
 
 __all__ = ["one_line", "read_json", "tail_of", "write_own"]
 

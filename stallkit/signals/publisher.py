@@ -12,7 +12,7 @@ from typing import Iterator, Self
 
 from attrs import field, frozen
 
-from stallkit.core.facts import names_of
+from stallkit.evidence.facts import names_of
 from stallkit.probes.procfs import DIRECTORY, PROC, ProcEntry, Stat, stat_of, text_of
 
 __all__ = ["MAX_BYTES", "Publisher"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Iterable, Protocol, Sequence, runtime_checkable
 
-from stallkit.core.signal import Signal
+from stallkit.evidence.signal import Signal
 from stallkit.signals.publisher import Publisher
 
 __all__ = ["SignalSource", "Starter", "has_option"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from stallkit.core.facts import How
-from stallkit.core.inside import last_prompt
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import How
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.inside import last_prompt
 from stallkit.probes.terminal_readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line
 

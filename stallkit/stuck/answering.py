@@ -16,18 +16,17 @@ from typing import Any, Callable, Mapping
 
 from attrs import frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.redact import redact
-from stallkit.core.signature import Certainty, Kind
-from stallkit.core.topic import What, cleared_by, topic_of
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, Kind
 from stallkit.errors import SessionGone
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import What, cleared_by, topic_of
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.events import typed
 from stallkit.press.gate import SEALED, End, Pick, press
 from stallkit.press.send import Sent, send
+from stallkit.redact.redact import redact
 from stallkit.stuck.escalate import COMPOSER, PROMPT, draft_of
 from stallkit.stuck.item import (
     Category,
@@ -48,6 +47,7 @@ from stallkit.stuck.item import (
 from stallkit.stuck.kept_replies import type_kept
 from stallkit.stuck.orders import Order, chosen
 from stallkit.stuck.queue import Queue, claim_of
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 
 __all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]

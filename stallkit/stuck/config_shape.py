@@ -12,10 +12,10 @@ import difflib
 import re
 from typing import Iterator
 
-from stallkit.core.redact import spans
-from stallkit.core.secret_labels import beyond_address, names_secret, without_addresses
-from stallkit.core.secret_views import Span, joined
-from stallkit.core.text import replaced
+from stallkit.redact.labels import beyond_address, names_secret, without_addresses
+from stallkit.redact.redact import spans
+from stallkit.redact.views import Span, joined
+from stallkit.terminal.text import replaced
 
 __all__ = ["MOST", "shape", "shape_diff"]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Mapping
 
-from stallkit.core.dialog import Role
-from stallkit.core.menu import menu_of
-from stallkit.core.request import how_many
-from stallkit.core.signal import Guard, decisive
-from stallkit.core.signature import NEVER_ANSWERED, State
-from stallkit.core.topic import Topic, What, rows_of
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.dialog import Role
+from stallkit.detect.menu import menu_of
+from stallkit.detect.request import how_many
+from stallkit.detect.signature import NEVER_ANSWERED, State
+from stallkit.evidence.signal import Guard, decisive
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import Topic, What, rows_of
+from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import is_secret
 from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, action_of
 

@@ -9,9 +9,10 @@ from typing import Collection
 from attrs import evolve
 
 from stallkit.config import records_screens
-from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import ClearedBy, Topic, What, cleared_by
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by
+from stallkit.judging.verdict import Verdict
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import OPEN, Item, ItemState, Source
 from stallkit.stuck.queue import Queue

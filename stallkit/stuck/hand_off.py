@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
-from stallkit.core.redact import redact
+from stallkit.redact.redact import redact
 from stallkit.sessions.manifest import GIVEN, SOCKET_PLACE
 from stallkit.stuck.item import Item
 from stallkit.stuck.rebuild_rows import Rebuilding

@@ -13,10 +13,10 @@ from typing import Self
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.json_form import Time, alike, json_form
-from stallkit.core.text import in_a_line, question_first
-from stallkit.core.topic import ClearedBy, ending
 from stallkit.errors import StallkitError
+from stallkit.json_form import Time, alike, json_form
+from stallkit.judging.topic import ClearedBy, ending
+from stallkit.terminal.text import in_a_line, question_first
 
 __all__ = [
     "MOST_BYTES",

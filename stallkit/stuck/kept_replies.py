@@ -12,7 +12,7 @@ import time
 from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator, Callable, Container
 
-from stallkit.core.engine import Engine
+from stallkit.detect.engine import Engine
 from stallkit.errors import StallkitError, StoreError, TransportError
 from stallkit.press.send import Sent, send
 from stallkit.stuck.item import Delivery, Item, Who

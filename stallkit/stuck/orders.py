@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from stallkit.core.signature import Kind
+from stallkit.detect.signature import Kind
 from stallkit.stuck.item import Category, Choice, ChoiceKind, Item, Source
 
 __all__ = ["Elsewhere", "Look", "Order", "Quit", "Triage", "Verb", "chosen", "read_line"]

@@ -13,8 +13,8 @@ from typing import Callable, Protocol, Sequence, TypeVar
 
 from attrs import define, field
 
-from stallkit.core.redact import redact
 from stallkit.probes.procfs import stat_of
+from stallkit.redact.redact import redact
 from stallkit.stuck.proxies import Proxy
 from stallkit.stuck.proxy_request import Answer, fetch
 

@@ -10,7 +10,6 @@ from typing import Any, Callable, Mapping
 
 from attrs import frozen
 
-from stallkit.core.text import escaped
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.sessions.manifest import read_manifest
 from stallkit.stuck.answering import Answered, decline_item
@@ -19,6 +18,7 @@ from stallkit.stuck.item import Item, Source, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.rebuild_rows import Rebuilding, RebuildRows
 from stallkit.stuck.sandboxes import Sandbox, Sandboxes
+from stallkit.terminal.text import escaped
 
 __all__ = ["Proposal", "approve", "edited", "propose", "reject", "sandbox_of", "to_edit"]
 

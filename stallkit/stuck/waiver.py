@@ -16,9 +16,9 @@ from typing import Callable
 
 from attrs import frozen
 
-from stallkit.core.redact import redact
 from stallkit.database import Database
 from stallkit.errors import StallkitError
+from stallkit.redact.redact import redact
 from stallkit.stuck.audit import AuditLog
 from stallkit.stuck.item import Who
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.asked import Asked
 from stallkit.press.decisions import Action, Decision, Escalate, Interrupt, Restart
 from stallkit.press.gate import End

@@ -6,8 +6,9 @@ from typing import Collection, Protocol
 
 from attrs import frozen
 
-from stallkit.core.topic import Topic, What
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import Topic, What
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["Escalations", "Filed"]
 

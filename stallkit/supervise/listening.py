@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Literal, Mapping
 
-from stallkit.core.marks import Marks
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
+from stallkit.terminal.marks import Marks
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.listener import PaneListener

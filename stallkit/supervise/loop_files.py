@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Iterable
 
-from stallkit.core.redact import redact_all
 from stallkit.errors import StoreError
+from stallkit.redact.redact import redact_all
 from stallkit.supervise.store import Store
 
 __all__ = ["SIGNAL", "STOP", "held", "release", "signal_stamp", "stopped", "working_directory", "write_stop"]

@@ -6,13 +6,15 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
-from stallkit.core.ended_turn import How, ended_turn
-from stallkit.core.families import WRAPPERS
-from stallkit.core.said import talks
-from stallkit.core.signal import Guard, decisive
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.topic import ClearedBy, Topic, What, cleared_by, ending
-from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.detect.chat_log import talks
+from stallkit.detect.families import WRAPPERS
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.ended_turn import How, ended_turn
+from stallkit.evidence.signal import Guard, decisive
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by, ending
+from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act

@@ -6,9 +6,9 @@ import hashlib
 
 from attrs import field, frozen
 
-from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import Topic, topic_of
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import Certainty, State
+from stallkit.judging.topic import Topic, topic_of
+from stallkit.judging.verdict import Verdict
 
 __all__ = ["Observed", "observed"]
 

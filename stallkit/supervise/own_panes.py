@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Sequence
 
-from stallkit.core.facts import Member
-from stallkit.core.families import INTERPRETERS
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.families import INTERPRETERS
+from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import text_of
 
 __all__ = ["own_pane", "runs_stallkit"]

@@ -14,9 +14,10 @@ from typing import Callable, Sequence
 from attrs import evolve, field, frozen
 
 from stallkit.config import sessions_file
-from stallkit.core.engine import Engine
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.check import observe
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press

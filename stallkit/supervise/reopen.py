@@ -13,11 +13,11 @@ from typing import Callable
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, Member, names_of
-from stallkit.core.families import SHELLS, WRAPPERS
-from stallkit.core.signature import Pack
+from stallkit.detect.engine import Engine
+from stallkit.detect.families import SHELLS, WRAPPERS
+from stallkit.detect.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.evidence.facts import KernelFacts, Member, names_of
 from stallkit.judging.judge import judged
 from stallkit.press.gate import MOVES_S, End, Outcome
 from stallkit.press.interrupt import doubt_of_work

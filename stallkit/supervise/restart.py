@@ -17,11 +17,11 @@ from typing import Callable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.redact import MASK
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import StartRefused, StoreError, TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.procfs import Process, boot_id
+from stallkit.redact.redact import MASK
 from stallkit.sessions.finalize import finalize, write_out
 from stallkit.sessions.launch import variables_again
 from stallkit.sessions.lifecycle import SIZE, finalize_now, start, start_in_place

@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.core.hung import HUNG_AFTER_S
-from stallkit.core.keys import Keys
-from stallkit.core.topic import Topic
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.evidence.hang import HUNG_AFTER_S
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import Topic
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Action, Decision
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
@@ -18,6 +18,7 @@ from stallkit.supervise.limits import Counts, Limits
 from stallkit.supervise.observed import Observed
 from stallkit.supervise.schedule import Heartbeat, Schedule
 from stallkit.supervise.telling import Notify, Telling
+from stallkit.terminal.keys import Keys
 
 __all__ = [
     "BACK_OFF_S",

@@ -16,10 +16,9 @@ from typing import Any, Callable, Collection, Iterable, Mapping
 from attrs import evolve, field, fields, frozen
 
 from stallkit.config import FILE, STALL_TIMEOUT
-from stallkit.core.hung import HUNG_AFTER_S
-from stallkit.core.keys import Keys
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
+from stallkit.evidence.hang import HUNG_AFTER_S
 from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
 from stallkit.press.policy import CAREFUL, Policy
@@ -31,6 +30,7 @@ from stallkit.supervise.listening import Listen
 from stallkit.supervise.schedule import Schedule, seconds
 from stallkit.supervise.session_state import BACK_OFF_S, RESTARTS, RecoveryCommands, WatchConfig
 from stallkit.supervise.telling import MAYBE_S, REMIND_S, Notify
+from stallkit.terminal.keys import Keys
 from stallkit.toml_file import TomlError, TomlFile, structured
 from stallkit.transports.base import Options
 

@@ -17,16 +17,16 @@ from typing import Callable, Sequence, TypeVar
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import Member
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
 from stallkit.probes.idle_shell import IdleShell, idle_shell
 from stallkit.probes.terminal_readers import ancestors
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport, look
 
 __all__ = ["ShellPrompt", "prompt_of"]

@@ -16,10 +16,9 @@ from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
 
-from stallkit.core.facts import KernelFacts
-from stallkit.core.marks import Marks
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.probes.standstill import turns
@@ -27,6 +26,7 @@ from stallkit.sessions.lifecycle import lasting
 from stallkit.signals.heard import heard, signals_below
 from stallkit.supervise.listening import Listen, Listening
 from stallkit.supervise.own_panes import own_pane, runs_stallkit
+from stallkit.terminal.marks import Marks
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.base import look as look_at
 from stallkit.transports.targets import open_target

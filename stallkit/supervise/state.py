@@ -10,10 +10,11 @@ from typing import Any
 
 from attrs import evolve
 
-from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import What, topic_of
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
+from stallkit.judging.topic import What, topic_of
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import (
     Action,
     Choose,

@@ -15,10 +15,10 @@ from typing import Any, Mapping
 
 from attrs import fields, frozen
 
-from stallkit.core.redact import redact, redact_all
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import boot_id
+from stallkit.redact.redact import redact, redact_all
 from stallkit.supervise.limits import Counts, Limits
 
 __all__ = ["ACTS", "INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Iterable, Literal
 
-from stallkit.core.redact import redact
-from stallkit.core.status import plain
+from stallkit.redact.redact import redact
+from stallkit.terminal.program_status import plain
 
 __all__ = ["NEEDS", "Need", "summary"]
 

@@ -17,11 +17,11 @@ from typing import Any, AsyncIterator, Callable, Collection, Iterable, Mapping, 
 
 from attrs import evolve
 
-from stallkit.core.engine import Engine
-from stallkit.core.topic import ClearedBy
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError, bad_argument
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
+from stallkit.judging.topic import ClearedBy
 from stallkit.notify.sinks import ESCALATIONS
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send

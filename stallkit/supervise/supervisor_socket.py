@@ -23,7 +23,6 @@ from typing import Any, AsyncIterator, Callable
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.core.text import escaped
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
 from stallkit.jsonio import dump, unstructure
@@ -32,6 +31,7 @@ from stallkit.press.events import Event
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import own_socket, remove_dead
 from stallkit.supervise.watched import Watched
+from stallkit.terminal.text import escaped
 
 __all__ = ["answering"]
 

@@ -11,7 +11,7 @@ from typing import Any, Mapping
 
 from attrs import Attribute, evolve, field, frozen
 
-from stallkit.core.topic import Topic, What
+from stallkit.judging.topic import Topic, What
 from stallkit.press.gate import REST_S
 from stallkit.supervise.schedule import seconds
 

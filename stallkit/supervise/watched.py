@@ -10,17 +10,17 @@ from typing import Any, Mapping
 
 from attrs import define, evolve, field, frozen
 
-from stallkit.core.agents import asked, starts_others
-from stallkit.core.engine import Detection, Engine
-from stallkit.core.facts import Member
-from stallkit.core.hung import Hung, Watchdog
-from stallkit.core.inside import asks_inside, may_ask_inside
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, State
-from stallkit.core.topic import Topic, What
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Detection, Engine
+from stallkit.detect.signature import Certainty, State
 from stallkit.errors import SessionGone
+from stallkit.evidence.agents import asked, starts_others
+from stallkit.evidence.facts import Member
+from stallkit.evidence.hang import Hung, Watchdog
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judge
+from stallkit.judging.topic import Topic, What
+from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at
@@ -40,6 +40,7 @@ from stallkit.supervise.state import on_look, on_signal
 from stallkit.supervise.store import ACTS, Store
 from stallkit.supervise.summary import Need
 from stallkit.supervise.telling import Telling
+from stallkit.terminal.screen import Screen
 
 __all__ = ["Watched"]
 

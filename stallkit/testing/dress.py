@@ -10,8 +10,8 @@ from typing import Sequence
 from attrs import evolve, frozen
 from hypothesis import strategies as st
 
-from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.text import cells
+from stallkit.terminal.screen import Screen, join_wraps
+from stallkit.terminal.text import cells
 
 __all__ = ["Physical", "dressed"]
 

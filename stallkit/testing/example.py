@@ -9,16 +9,16 @@ from typing import Iterator
 
 from attrs import frozen
 
-from stallkit.core.agents import asked
-from stallkit.core.engine import Engine, Match
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine, Match
+from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
+from stallkit.evidence.agents import asked
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.packs.file import read_pack
 from stallkit.packs.load import load_pack
 from stallkit.packs.screenfile import ensure_closed, parse_screen
+from stallkit.terminal.screen import Screen
 
 __all__ = [
     "Example",

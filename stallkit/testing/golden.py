@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from stallkit.core.text import strip
+from stallkit.terminal.text import strip
 
 __all__ = ["difference", "golden"]
 

@@ -8,10 +8,10 @@ from typing import Any, Iterator
 
 import pytest
 
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
+from stallkit.detect.engine import Engine
 from stallkit.errors import PackError
 from stallkit.packs.file import read_pack
+from stallkit.terminal.screen import Screen
 from stallkit.testing.example import Example, Judges, Place, places, text_of
 from stallkit.testing.golden import difference, golden
 from stallkit.testing.pack_checks import incomplete, judges

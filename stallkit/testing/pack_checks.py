@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Pack
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Pack
 from stallkit.errors import PackError
 from stallkit.packs.registry import installed
 from stallkit.testing.example import Example, Judges, Place, entries, pack_of, places, screens_of

@@ -12,9 +12,9 @@ from typing import Any
 from attrs import frozen
 from hypothesis import strategies as st
 
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, CursorState, Kind, Pack, Signature, State, Tier
-from stallkit.core.text import cells
+from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State, Tier
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells
 
 __all__ = ["WORDS", "Case", "cases"]
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
-from stallkit.core.signal import Guard, Signal
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.probes.procfs import stat_of
 from stallkit.signals.publisher import MAX_BYTES, Publisher
 from stallkit.signals.source import SignalSource

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable, Iterator, Self, Sequence
 
-from stallkit.core.signal import Signal
+from stallkit.evidence.signal import Signal
 from stallkit.signals.heard import signals_below
 from stallkit.signals.publisher import Publisher
 

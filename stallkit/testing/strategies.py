@@ -13,9 +13,9 @@ from typing import Callable, Collection, Sequence
 from attrs import evolve
 from hypothesis import strategies as st
 
-from stallkit.core.keys import KEY_NAMES, Key, Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, Pack, Signature
+from stallkit.detect.signature import Kind, Pack, Signature
+from stallkit.terminal.keys import KEY_NAMES, Key, Keys
+from stallkit.terminal.screen import Screen
 from stallkit.testing.dress import Physical, dressed
 from stallkit.testing.random_packs import WORDS, cases
 

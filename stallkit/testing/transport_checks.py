@@ -14,9 +14,9 @@ from typing import Callable, Protocol
 
 from attrs import evolve
 
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 
 __all__ = ["Session", "Stage", "check_transport"]

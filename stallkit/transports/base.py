@@ -8,9 +8,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from attrs import frozen
 
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
 
 __all__ = [
     "Amid",

@@ -10,9 +10,9 @@ import re
 from importlib import import_module
 from typing import Any, Protocol
 
-from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.text import cells
 from stallkit.errors import TransportUnavailable, bad_argument
+from stallkit.terminal.screen import Screen, join_wraps
+from stallkit.terminal.text import cells
 
 __all__ = ["Emulator", "GhosttyEmulator", "checked_size"]
 

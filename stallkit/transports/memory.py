@@ -6,11 +6,11 @@ from typing import Callable
 
 from attrs import evolve
 
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing
 
 __all__ = ["MemoryTransport"]

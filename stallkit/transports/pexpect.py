@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Iterator, Protocol
 
-from stallkit.core.keys import Keys
-from stallkit.core.marks import MarksReader
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.marks import MarksReader
 from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed, refuse_if_moving

@@ -16,14 +16,14 @@ from itertools import count
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
-from stallkit.core.keys import Keys
-from stallkit.core.marks import MarksReader
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, bad_argument
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.probes.process import foreground, probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.marks import MarksReader
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import DEADLINE_S, Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 

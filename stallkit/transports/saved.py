@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, TransportError, UnknownTarget
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.screenfile import ScreenFile, read_screen
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing, Options
 
 __all__ = ["SavedTransport"]

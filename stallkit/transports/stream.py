@@ -10,15 +10,16 @@ from typing import Callable
 
 from attrs import evolve
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.marks import MarksReader
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.detect.engine import Engine
 from stallkit.errors import KeysRefused, SessionGone, TransportError, bad_argument
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.jsonio import load
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.report import TerminalReport
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.marks import MarksReader
 from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 from stallkit.transports.pty import refuse_if_changed

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 
 from stallkit.askpass.place import TerminalFacts, refusal
 from stallkit.askpass.question import Question, remedy, who_asks
-from stallkit.core.facts import Member
+from stallkit.evidence.facts import Member
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import Reader, Readers
 from stallkit.signals.askpass import LENGTH, AskedPrompt, one_line, prompts, publish, withdraw

@@ -15,8 +15,8 @@ from started import House
 from terminals import HEARD, OnTerminal, Server
 
 from stallkit.cli.common import shown
-from stallkit.core.text import escaped
 from stallkit.errors import StallkitError
+from stallkit.terminal.text import escaped
 
 CLI = Path(__file__).parents[2] / "stallkit" / "cli"
 CORPUS = Path(__file__).parents[1] / "corpus" / "cli.jsonl"

@@ -11,8 +11,8 @@ from terminals import Server
 
 from stallkit.cli.dashboard_app import _row_cells
 from stallkit.cli.output import shown
-from stallkit.core.redact import MASK
 from stallkit.errors import TransportError
+from stallkit.redact.redact import MASK
 from stallkit.sessions.explain import hints
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.stuck.board import Row

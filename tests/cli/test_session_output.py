@@ -14,7 +14,7 @@ from ended_session import TOKEN, on_terminal
 from started import House, alive
 from terminals import HEARD, wait_for
 
-from stallkit.core.text import cells, strip
+from stallkit.terminal.text import cells, strip
 
 pytestmark = pytest.mark.e2e
 

@@ -13,9 +13,9 @@ from ended_session import TOKEN, on_terminal
 from started import House
 from terminals import HEARD, wait_for
 
-from stallkit.core.text import cells, strip
 from stallkit.sessions.model import Cause
 from stallkit.sessions.register import Living
+from stallkit.terminal.text import cells, strip
 
 pytestmark = pytest.mark.e2e
 

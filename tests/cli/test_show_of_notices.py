@@ -14,9 +14,9 @@ from queued import Desk
 from terminals import OnTerminal, Server
 
 from stallkit.cli.stuck_commands import item_lines
-from stallkit.core.text import cells
 from stallkit.stuck.item import Choice, ChoiceKind, Item, ItemState, Source
 from stallkit.stuck.queue import Queue
+from stallkit.terminal.text import cells
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
 

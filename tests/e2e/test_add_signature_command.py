@@ -11,7 +11,7 @@ from typing import Callable
 
 import pytest
 
-from stallkit.core.signature import Signature
+from stallkit.detect.signature import Signature
 from stallkit.lab.add_signature import read_capture, write
 from stallkit.packs.file import read_pack
 from stallkit.testing import check_pack

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from terminals import wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e

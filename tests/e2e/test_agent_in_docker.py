@@ -9,11 +9,12 @@ import pytest
 from machine_room import IMAGE, DockerRoom
 from terminals import wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.transports.base import look
 
 pytestmark = pytest.mark.e2e

@@ -12,7 +12,7 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit import Engine, judge
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
 from stallkit.lab.evaluate.corpus import load
 from stallkit.packs.screenfile import read_screen
 

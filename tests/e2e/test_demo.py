@@ -12,7 +12,7 @@ from looks import ONE_LINE, SIZE, reads
 from terminals import wait_for
 
 from stallkit import Dismissal, Engine, Pack, Screen, Signature
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
 from stallkit.lab import demo
 from stallkit.press.check import check_session
 from stallkit.press.gate import End

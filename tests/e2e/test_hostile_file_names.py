@@ -10,14 +10,14 @@ from terminals import Server, wait_for
 
 from stallkit import Engine
 from stallkit.cli.common import shown
-from stallkit.core.signature import State
-from stallkit.core.text import escaped
+from stallkit.detect.signature import State
 from stallkit.press.check import check_session
 from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
+from stallkit.terminal.text import escaped
 
 pytestmark = pytest.mark.e2e
 

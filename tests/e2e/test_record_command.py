@@ -15,7 +15,7 @@ from printed import printed
 from recordings import session
 from terminals import wait_for
 
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError
 from stallkit.lab.record.asciicast import Event
 from stallkit.lab.record.cast import Recording, cases

@@ -10,7 +10,7 @@ import pytest
 from attrs import field, frozen
 
 from stallkit import dump, load, schema
-from stallkit.core.json_form import NEWER, SPREAD, Time, json_form
+from stallkit.json_form import NEWER, SPREAD, Time, json_form
 
 
 class Colour(StrEnum):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.lab.capture import captured
 from stallkit.packs.screenfile import parse_screen
+from stallkit.terminal.screen import Screen
 
 SCREENS = st.builds(
     lambda lines, cursor, size, visible, title: Screen.from_text("\n".join(lines), cursor, size, visible, title, False),

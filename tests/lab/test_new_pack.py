@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.signature import Pack
+from stallkit.detect.signature import Pack
 from stallkit.lab.new_pack import files, names_of, programs_of, write
 from stallkit.packs.agent_file import parse_agent
 from stallkit.packs.file import parse_pack

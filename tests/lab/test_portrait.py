@@ -9,7 +9,7 @@ from attrs import evolve
 from click.testing import CliRunner
 
 from stallkit.cli.commands import cli
-from stallkit.core.signature import Dismissal, Kind, Signature
+from stallkit.detect.signature import Dismissal, Kind, Signature
 from stallkit.errors import StoreError
 from stallkit.lab.portrait import Portrait, portrait, pressed
 from stallkit.packs.registry import Engine, installed_engine

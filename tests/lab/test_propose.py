@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.lab.propose import propose
+from stallkit.terminal.screen import Screen
 from stallkit.testing import screens
 
 

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from strategies import Case as Packs
 from strategies import cases as packs_and_screens
 
-from stallkit.core.engine import Engine, Rule
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Kind, Pack, Signature, State
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine, Rule
+from stallkit.detect.signature import Clause, Kind, Pack, Signature, State
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.evaluate import corpus
 from stallkit.lab.evaluate.prediction import judge_case
 from stallkit.lab.lint.runner import examples_of
 from stallkit.lab.tune import idle_clauses, mutants, tune
 from stallkit.packs.registry import Engine as Installed
+from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 
 ASK = Signature(

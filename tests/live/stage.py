@@ -17,7 +17,7 @@ from live.secluded import World
 from terminals import Server, wait_for
 
 from stallkit import Engine, Verdict
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
 from stallkit.press.check import check_session, observe
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON

@@ -16,7 +16,7 @@ from live.stage import AT_ONCE, Seen, Stage, nobody_knows
 from terminals import wait_for
 
 from stallkit import Engine, State, Verdict
-from stallkit.core.signature import Certainty
+from stallkit.detect.signature import Certainty
 from stallkit.press.check import observe
 from stallkit.transports.pty import PtyTransport
 

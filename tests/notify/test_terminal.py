@@ -14,8 +14,8 @@ from terminals import Server, wait_for
 from tmux_in_tmux import Seat
 from told_events import said
 
-from stallkit.core.osc import OscReader
 from stallkit.notify.terminal import Terminal
+from stallkit.terminal.osc_stream import OscReader
 
 TESTS = str(Path(__file__).parent.parent)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.osc import OscReader
 from stallkit.notify.notice import Notice
 from stallkit.notify.terminal_codes import BELL, CODES, Code, codes, in_tmux, osc_of, taken_away
+from stallkit.terminal.osc_stream import OscReader
 
 NOTICES = st.builds(Notice, st.text(), st.text(max_size=100), st.text(max_size=400))
 

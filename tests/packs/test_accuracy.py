@@ -7,7 +7,7 @@ from typing import Sequence
 
 import pytest
 
-from stallkit.core.signature import NEVER_ANSWERED
+from stallkit.detect.signature import NEVER_ANSWERED
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import Prediction

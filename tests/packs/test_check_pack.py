@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 
 import pytest
 
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.testing import check_pack, check_signature, examples
 
 GOOD = """\

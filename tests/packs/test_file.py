@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stallkit.core.keys import Keys
-from stallkit.core.signature import Clause, CursorState, Dismissal, Expect, Kind, Severity, State, Tier
+from stallkit.detect.signature import Clause, CursorState, Dismissal, Expect, Kind, Severity, State, Tier
 from stallkit.errors import PackFormatError
 from stallkit.packs.file import parse_pack, read_pack
 from stallkit.packs.load import load_pack
+from stallkit.terminal.keys import Keys
 
 GOOD = """\
 format = 1

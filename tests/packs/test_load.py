@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stallkit
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Pack, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.packs import load
 from stallkit.packs.file import parse_pack
@@ -154,7 +154,7 @@ def test_the_key_is_of_the_code(tmp_path: Path) -> None:
         return subprocess.run(words, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
 
     assert told().strip() == str(load._MADE_BY)
-    changed = tmp_path / "stallkit" / "core" / "signature.py"
+    changed = tmp_path / "stallkit" / "detect" / "signature.py"
     before, text = changed.stat(), changed.read_text()
     changed.write_text(text.replace("\nAPI = 2 ", "\nAPI = 3 "))
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))

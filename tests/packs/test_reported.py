@@ -12,15 +12,15 @@ from attrs import evolve
 from looks import reads
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
-from stallkit.core.agents import asked
-from stallkit.core.signature import Kind, State
-from stallkit.core.text import cells
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.agents import asked
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.packs.registry import installed
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule, Scene
+from stallkit.terminal.text import cells
 from stallkit.testing.example import examples, unfound_under
 
 REPORTED = sorted((Path(__file__).parents[1] / "corpus" / "reported").glob("*.jsonl"))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stallkit.core.screen import Cursor, Size
 from stallkit.errors import PackFormatError
 from stallkit.packs.screenfile import parse_screen, read_screen, render_screen
+from stallkit.terminal.screen import Cursor, Size
 
 FULL = """\
 ---

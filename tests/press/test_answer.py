@@ -13,18 +13,18 @@ import pytest
 from attrs import evolve
 from terminals import wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature, State
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.judge import judged
 from stallkit.press.answer import answer
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome, is_secret
 from stallkit.runs.run import Run
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
 
 SECRET = "correct-horse-battery"

@@ -15,11 +15,10 @@ from checked import ALLOWS, ENGINE, GO, OWN, line
 from looks import reads
 
 import stallkit
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, State
 from stallkit.errors import CaptureTimeout, SessionGone, StoreError, TransportError
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.check import (
     GAP_S,
     MORE_LOOKS,
@@ -33,6 +32,7 @@ from stallkit.press.events import EventLog
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
+from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport
 
 

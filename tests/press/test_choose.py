@@ -12,11 +12,12 @@ import pytest
 from attrs import evolve
 from terminals import wait_for
 
-from stallkit.core.dialog import Dialog, Element
-from stallkit.core.engine import Engine
-from stallkit.core.menu import menu_of
-from stallkit.core.signature import Pack, Signature
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.dialog import Dialog, Element
+from stallkit.detect.engine import Engine
+from stallkit.detect.menu import menu_of
+from stallkit.detect.signature import Pack, Signature
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.answer import answer
 from stallkit.press.check import observe

@@ -11,7 +11,7 @@ import pytest
 from drawn_dialog import SCREENS
 from terminals import Server, wait_for
 
-from stallkit.core.engine import Engine
+from stallkit.detect.engine import Engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
 from stallkit.press.gate import Pick, press

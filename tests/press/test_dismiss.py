@@ -11,8 +11,8 @@ from looks import reads
 from terminals import Server
 
 import stallkit
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Kind, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Kind, Signature
 from stallkit.errors import CaptureTimeout
 from stallkit.press.check import Status, check, dismiss
 from stallkit.press.gate import End

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.errors import StoreError
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.judge import judge
 from stallkit.press.events import Event, EventLog
+from stallkit.terminal.screen import Screen
 
 ALLOW = Signature(id="allow", title="allow", state="waiting", kind="permission", all_of=[Clause(text="Allow")])  # type: ignore[arg-type]
 ENGINE = Engine([Pack(name="agent", signatures=[ALLOW])])

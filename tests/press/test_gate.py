@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from looks import ONE_LINE, reads
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Dismissal, Expect, Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.press.gate import POLL_S, REST_S, Answer, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
 
 VERIFY_TIMEOUT_S = 1.0

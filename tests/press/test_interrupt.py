@@ -9,12 +9,12 @@ import pytest
 from hanging_agent import installed, keys
 from terminals import Server
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
+from stallkit.detect.engine import Engine
 from stallkit.errors import KeysRefused
 from stallkit.press.check import observe
 from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import End, Outcome, press
+from stallkit.terminal.keys import Keys
 from stallkit.testing import MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from terminals import PATIENCE_S, Server, wait_for
 
-from stallkit.core.engine import Engine
+from stallkit.detect.engine import Engine
 from stallkit.press.check import CheckResult, check_session
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

@@ -9,17 +9,17 @@ import pytest
 from attrs import evolve
 from looks import ONE_LINE, SIZE, reads
 
-from stallkit.core.agents import is_proven, proven
-from stallkit.core.engine import Detection, Match
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Detection, Match
+from stallkit.detect.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
+from stallkit.evidence.agents import is_proven, proven
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON, PROFILES, as_policy
 from stallkit.press.rules import Rule, Scene
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 
 ANYTHING = Policy("anything", dialogs=True, rules=[Rule(do="press", signature=["own:*", "any:*"], session="tmux:one")])
 OWN, ANY = Pack("own", foreground=["acme", "node"]), Pack("any")

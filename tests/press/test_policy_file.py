@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import reads, snapshot, verdict
 
-from stallkit.core.verdict import Verdict
 from stallkit.errors import ConfigError
+from stallkit.judging.verdict import Verdict
 from stallkit.press.policy import CAREFUL
 from stallkit.press.policy_file import DAEMON, DAEMON_FILE, PROFILES, load_policy, policy_from
 from stallkit.press.rules import CONDITIONS, Act, Rule, Scene

@@ -13,8 +13,8 @@ from looks import reads
 from terminals import Server, wait_for
 
 from stallkit import Engine, TransportError, wait_until_ready
-from stallkit.core.signature import State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import State
+from stallkit.judging.verdict import Verdict
 from stallkit.press.ready import LOOK_S, Ready
 from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -10,14 +10,14 @@ import pytest
 from attrs import evolve
 from looks import reads
 
-from stallkit.core.dialog import Dialog, Element, Role
-from stallkit.core.engine import Engine
-from stallkit.core.facts import TtyFacts
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Dismissal, Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.detect.dialog import Dialog, Element, Role
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.errors import ConfigError
+from stallkit.evidence.facts import TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
@@ -25,6 +25,7 @@ from stallkit.press.logged import replayed
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule, Scene
+from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport
 
 FORM = Dialog(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit import Engine, Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.press.resets import reset_time, resets_at
 

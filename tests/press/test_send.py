@@ -9,16 +9,16 @@ from typing import Any, Callable
 import pytest
 from attrs import evolve
 
-from stallkit.core.composer import Composer
-from stallkit.core.engine import Engine
-from stallkit.core.facts import Member, TtyFacts
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.composer import Composer
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.errors import CaptureTimeout, StoreError, TransportError
+from stallkit.evidence.facts import Member, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
 from stallkit.press.send import Sending, Sent, send
+from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
 
 LINES, KEYS = TtyFacts(echo=True, canonical=True), TtyFacts(echo=True, canonical=False)

@@ -12,8 +12,8 @@ from attrs import evolve
 from composed import ENGINE, SIGNATURE
 from terminals import Server
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Pack
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Pack
 from stallkit.press.send import Sending, Sent, send
 from stallkit.transports.tmux.pane import TmuxTransport
 

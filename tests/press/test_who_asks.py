@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import snapshot, verdict
 
-from stallkit.core.engine import Match
-from stallkit.core.facts import KernelFacts, Member, TtyFacts
-from stallkit.core.signature import Pack, Signature
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Match
+from stallkit.detect.signature import Pack, Signature
+from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.who_asks import SLACK_S, came_later, who_asks
 
 RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)

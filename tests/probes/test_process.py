@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from programs import BUSY, RAW, READERS, Run, python
 from terminals import Server, wait_for
 
-from stallkit.core.facts import KernelFacts, TtyFacts, listens
+from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
 from stallkit.probes import process, procfs, tty
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

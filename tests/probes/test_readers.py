@@ -9,7 +9,7 @@ import pytest
 from programs import Run, Running
 from terminals import wait_for
 
-from stallkit.core.facts import KernelFacts
+from stallkit.evidence.facts import KernelFacts
 from stallkit.probes import process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

@@ -10,10 +10,11 @@ import pytest
 from programs import NODE, Running, python
 from terminals import Server, wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, Standstill
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.evidence.facts import KernelFacts, Standstill
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.probes import tty
 from stallkit.probes.process import at_rest
 from stallkit.probes.standstill import standstill

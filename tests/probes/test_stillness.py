@@ -13,11 +13,11 @@ from attrs import evolve
 from programs import Running, python
 from terminals import wait_for
 
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes import tty
 from stallkit.probes.stillness import Stillness
+from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 

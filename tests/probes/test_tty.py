@@ -11,7 +11,7 @@ import pytest
 from programs import Running, python
 from terminals import wait_for
 
-from stallkit.core.facts import KernelFacts, TtyFacts, listens
+from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
 from stallkit.probes import tty
 
 Run = Callable[[list[str]], Running]

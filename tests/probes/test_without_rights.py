@@ -10,7 +10,7 @@ import pytest
 from programs import BUSY, OTHERS, READERS, Run, Running
 from terminals import wait_for
 
-from stallkit.core.facts import KernelFacts
+from stallkit.evidence.facts import KernelFacts
 from stallkit.probes import tty
 from stallkit.probes.procfs import ProcEntry
 

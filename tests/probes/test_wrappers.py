@@ -15,11 +15,13 @@ from typing import Iterator
 import pytest
 from terminals import Server, wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import Member
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Ended, Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.agents import Ended
+from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.transports.base import look
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -14,9 +14,9 @@ from runs_of import ASK, PYTHON, SLEEP, alive, held, names
 from terminals import wait_for
 
 from stallkit import Engine, Run, TransportError, run, run_async
-from stallkit.core.keys import Keys
 from stallkit.press.events import Event
 from stallkit.press.gate import End
+from stallkit.terminal.keys import Keys
 
 pytestmark = pytest.mark.e2e
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.text import strip
 from stallkit.runs.run_process import Tail
+from stallkit.terminal.text import strip
 
 
 def fed(kept: int, *chunks: bytes) -> Tail:

@@ -10,10 +10,9 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.engine import Detection
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Detection
+from stallkit.detect.signature import Certainty, State
+from stallkit.judging.verdict import Verdict
 from stallkit.runs.wait_limits import (
     DOUBTFUL_S,
     SETTLED_S,
@@ -26,6 +25,7 @@ from stallkit.runs.wait_limits import (
     needs,
     next_look,
 )
+from stallkit.terminal.screen import Screen
 
 SURE, DOUBTFUL = Certainty.SURE, Certainty.MAYBE
 RESTING = {State.WAITING, State.IDLE, State.ENDED}

@@ -16,10 +16,10 @@ from strategies import anything
 from watched_state import ANYBODYS, OWN, YES_NO, verdict
 
 from stallkit import Engine, MemoryTransport
-from stallkit.core.dialog import Role
-from stallkit.core.reading import Option
-from stallkit.core.request import Request
-from stallkit.core.signature import Kind, Pack, Severity
+from stallkit.detect.dialog import Role
+from stallkit.detect.dialog_parser import Option
+from stallkit.detect.request import Request
+from stallkit.detect.signature import Kind, Pack, Severity
 from stallkit.press.asked import Asked
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
 
-from stallkit.core.agent import Agent, Resume
-from stallkit.core.signal import Signal
-from stallkit.core.signature import State
+from stallkit.detect.agent import Agent, Resume
+from stallkit.detect.signature import State
+from stallkit.evidence.signal import Signal
 from stallkit.packs.registry import installed_engine
 from stallkit.sessions.resuming import resume_command, session_of, told_command
 

@@ -13,14 +13,14 @@ import pytest
 from agent_stand_in import SOURCE, Acme
 from terminals import wait_for
 
-from stallkit.core.facts import KernelFacts, Member
-from stallkit.core.screen import Screen
-from stallkit.core.signature import State
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.signature import State
+from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.signals.container_clients import Shown, shown_by
 from stallkit.signals.descent import at_work
 from stallkit.signals.heard import signals_below
 from stallkit.signals.nested_tmux import socket_of
+from stallkit.terminal.screen import Screen
 from stallkit.testing import StandIn
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,8 +14,8 @@ from typing import Iterable, Iterator
 import pytest
 from agent_stand_in import NAME, SOURCE, Acme, AcmeSession
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.signals import Starter
 from stallkit.signals.heard import ENTRY_POINTS, installed_sources, signals_below
 from stallkit.signals.per_start import command_with_signals, remove_files
@@ -138,7 +138,7 @@ def test_a_source_may_have_nothing_to_add(agent: Acme) -> None:
 AGENTS = re.compile(r"\b(aider|claude|codex|copilot|gemini|opencode|pi|qwen)\b", re.IGNORECASE)
 KNOWS_NONE = [
     *(ROOT / "stallkit/signals").glob("*.py"),
-    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "core/signal.py", "testing/signal_checks.py")),
+    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/signal_checks.py")),
     *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/command_line.py", "probes/process_tree.py")),
     *(ROOT / "stallkit" / name for name in ("stuck/agent/denied_hook.py", "supervise/own_panes.py")),
 ]

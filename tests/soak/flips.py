@@ -19,12 +19,12 @@ from soak import flipping
 from soak.flipping import FAMILIES
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.press.gate import Answer, press
+from stallkit.terminal.keys import Keys
 
 PANES = 4  # of each family
 PAUSE_S = 0.3  # at most, between two tries: each begins at a random moment

@@ -15,9 +15,9 @@ from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import WANTED, Recorder, SoakServer, versions
-from stallkit.core.keys import KEY_NAMES, Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import KEY_NAMES, Keys
 
 PANES = 4  # of each server, typed into at the same time
 EVERY = 250  # strings between two looks at everything that the server has

@@ -17,9 +17,8 @@ from terminals import wait_for
 from soak import two_prompts
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.topic import topic_of
+from stallkit.detect.engine import Engine
+from stallkit.judging.topic import topic_of
 from stallkit.packs.registry import installed_engine
 from stallkit.press.answer import answer
 from stallkit.press.check import observe
@@ -30,6 +29,7 @@ from stallkit.stuck.answering import answer_item
 from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Who
 from stallkit.stuck.queue import Queue
+from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 
 AT_ONCE = 4

@@ -19,12 +19,12 @@ from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import RECORD_OWN, SoakServer
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.gate import Forced, press
+from stallkit.terminal.keys import Keys
 from stallkit.testing import FakeClock
 from stallkit.transports.base import look
 from stallkit.transports.tmux.identity import Identity

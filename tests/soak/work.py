@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from stallkit import dump
-from stallkit.core.engine import Engine
+from stallkit.detect.engine import Engine
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog

@@ -10,7 +10,7 @@ import pytest
 from composed import ENGINE
 from terminals import Server, wait_for
 
-from stallkit.core.topic import What, topic_of
+from stallkit.judging.topic import What, topic_of
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.stuck.answering import Answered, Result, answer_item, decline_item

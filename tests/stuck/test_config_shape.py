@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from secret_kinds import ASIDE, FRESH, KINDS, LAST, THIRD, Planted, planted
 from secret_search import found_in, squeezed
 
-from stallkit.core.redact import redact
+from stallkit.redact.redact import redact
 from stallkit.stuck.config_shape import shape, shape_diff
 
 HOSTS = (("-", "10.0.0.1"), ("+", "evil.example"))

@@ -14,8 +14,9 @@ from attrs import evolve
 from supervised import EAGER, has, named, run, shell
 from terminals import Server, wait_for
 
-from stallkit.core.topic import Topic
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import Topic
+from stallkit.judging.verdict import Verdict
 from stallkit.notify.notice import Notice
 from stallkit.press.events import Event
 from stallkit.press.policy import OBSERVE

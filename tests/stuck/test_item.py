@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from stallkit.core.topic import ClearedBy
+from stallkit.judging.topic import ClearedBy
 from stallkit.stuck.item import (
     OPEN,
     Choice,

@@ -15,12 +15,12 @@ from started import House
 from terminals import wait_for
 
 from stallkit.config import stuck_dir
-from stallkit.core.keys import Keys
 from stallkit.press.gate import End, Forced, press
 from stallkit.sessions.explain import hints
 from stallkit.sessions.model import ExitRecord, Session
 from stallkit.stuck.rebuild import Runner
 from stallkit.stuck.rebuild_plan import Outcome
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.transports.targets import open_target

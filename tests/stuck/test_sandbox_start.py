@@ -18,9 +18,8 @@ from started import House
 from terminals import wait_for
 
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
-from stallkit.core.keys import Keys
-from stallkit.core.topic import topic_of
 from stallkit.errors import KeysRefused, StartRefused, TransportError
+from stallkit.judging.topic import topic_of
 from stallkit.press.check import check, observe
 from stallkit.press.gate import Answer, End, Forced, press
 from stallkit.press.send import Sent, send
@@ -33,6 +32,7 @@ from stallkit.stuck.escalate import draft_of
 from stallkit.stuck.item import Item, Who
 from stallkit.stuck.queue import Queue
 from stallkit.stuck.sandboxes import Sandboxes
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
-from stallkit.core.hung import Hung
-from stallkit.core.verdict import Verdict
+from stallkit.evidence.hang import Hung
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Interrupt, Restart
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy

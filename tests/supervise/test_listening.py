@@ -10,9 +10,10 @@ import pytest
 from supervised import PATIENCE_S, shell
 from terminals import Server
 
-from stallkit.core.signal import Guard
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import Engine
 from stallkit.press.policy import OBSERVE
 from stallkit.supervise.schedule import Schedule

@@ -6,9 +6,9 @@ import pytest
 from attrs import evolve
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
-from stallkit.core.composer import Composer
-from stallkit.core.ended_turn import EndedTurn, How, of_message
-from stallkit.core.verdict import Verdict
+from stallkit.detect.composer import Composer
+from stallkit.evidence.ended_turn import EndedTurn, How, of_message
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Send
 from stallkit.press.gate import End
 from stallkit.press.policy_file import DAEMON

@@ -13,11 +13,10 @@ from supervised import ASKS as SHELL_ASKS
 from supervised import EAGER, named, run, shell
 from terminals import Server
 
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Dismissal, Pack, Signature
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.check import observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import End
@@ -27,6 +26,7 @@ from stallkit.supervise.observed import observed
 from stallkit.supervise.recovery import Recoverer
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
 
 ASKS = Signature(

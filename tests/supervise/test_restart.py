@@ -11,8 +11,8 @@ from restarted import dead, shows
 from started import House
 from terminals import wait_for
 
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living

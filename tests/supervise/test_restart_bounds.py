@@ -12,11 +12,11 @@ from restarted import dead, shows
 from started import House
 from supervised import EAGER, has, named, run
 
-from stallkit.core.redact import MASK
 from stallkit.errors import TransportError
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
+from stallkit.redact.redact import MASK
 from stallkit.sessions.register import Living
 from stallkit.supervise.loop_files import STOP
 from stallkit.supervise.restart import Restarter

@@ -15,14 +15,14 @@ from serving import Service, asking, kill
 from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
-from stallkit.core.facts import KernelFacts
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts
 from stallkit.errors import ConfigError
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import ProcessFacts
 from stallkit.press.policy import OBSERVE
 from stallkit.supervise.service import notify, serve
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.settings import EventSettings, Settings, WatchSettings
+from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.usefixtures("alone")
 

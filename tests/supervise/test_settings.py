@@ -12,13 +12,13 @@ import pytest
 from attrs import evolve
 
 from stallkit.config import STALL_TIMEOUT
-from stallkit.core.keys import Keys
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
 from stallkit.settings_files import allow, read_settings
 from stallkit.supervise.limits import Limits
 from stallkit.supervise.settings import Overrides, Settings, configured_policy, load_settings
+from stallkit.terminal.keys import Keys
 
 WHOLE = """
 format = 1

@@ -12,13 +12,13 @@ from typing import Iterator
 import pytest
 from terminals import Server, wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.idle_shell import idle_shell
 from stallkit.supervise.shell_prompt import ShellPrompt, prompt_of
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")]

@@ -8,9 +8,10 @@ import pytest
 from attrs import evolve
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 
-from stallkit.core.ended_turn import EndedTurn, How
-from stallkit.core.signature import Severity
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.signature import Severity
+from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, Policy

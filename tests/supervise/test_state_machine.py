@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from looks import Tally
 from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Severity, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Severity, State
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy

@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from watched_state import ASKS, ENDED, RULES, WORKS, Watch, verdict
 
-from stallkit.core.verdict import Verdict
+from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy_file import DAEMON
 from stallkit.supervise.limits import STALL_LIMIT, Counts, Limits

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from watched_state import ASKS, RESUME, RESUMES, RULES, USED_UP, WORKS, Watch, verdict
 
-from stallkit.core.verdict import Verdict
+from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON

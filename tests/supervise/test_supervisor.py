@@ -14,10 +14,9 @@ from attrs import evolve
 from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
 from terminals import Server
 
-from stallkit.core.facts import KernelFacts
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
 from stallkit.errors import SessionGone
+from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.notify.hooks import Command
 from stallkit.notify.notifier import Notifier
 from stallkit.notify.sinks import Outlet
@@ -35,6 +34,7 @@ from stallkit.supervise.sources import SourceLook
 from stallkit.supervise.store import Store
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.watched import Watched
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport
 
 pytestmark = pytest.mark.e2e

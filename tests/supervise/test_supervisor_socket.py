@@ -19,10 +19,9 @@ import pytest
 from supervised import EAGER, PATIENCE_S
 from terminals import wait_for
 
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
 from stallkit.daemon import DaemonGone, DaemonRefused
 from stallkit.daemon_socket import ask, stream
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy import OBSERVE
 from stallkit.supervise.session_state import WatchConfig
@@ -30,6 +29,7 @@ from stallkit.supervise.sources import SourceLook
 from stallkit.supervise.supervisor import Supervisor
 from stallkit.supervise.supervisor_client import events, remove_dead, sockets, statuses, verdict
 from stallkit.supervise.supervisor_socket import answering
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport
 
 SECRET = "ghp_" + "a1B2" * 9

@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.core.topic import Topic, What
+from stallkit.judging.topic import Topic, What
 from stallkit.supervise.telling import BACK_S, BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
 
 ONE, OTHER = Topic(What.WAITS, "pack:asks", "Proceed?"), Topic(What.WAITS, "pack:asks", "Really?")

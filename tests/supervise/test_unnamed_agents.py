@@ -10,9 +10,8 @@ import unnamed_agent
 from supervised import named, run
 from terminals import Server
 
-from stallkit.core.engine import Engine
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
@@ -21,6 +20,7 @@ from stallkit.supervise.notices import agent_of
 from stallkit.supervise.schedule import Schedule
 from stallkit.supervise.session_state import WatchConfig
 from stallkit.supervise.supervisor import Supervisor
+from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who reads")
 SAYS = ("ask me", "what else", "fail now", "/quit")  # what its person types, each once the one before it was met

@@ -11,8 +11,8 @@ import pytest
 from agent_stand_in import NAME, SOURCE, Acme
 from attrs import evolve
 
-from stallkit.core.signal import Guard, Signal
-from stallkit.core.signature import State
+from stallkit.detect.signature import State
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.signals.heard import signals_below
 from stallkit.signals.publisher import Publisher
 from stallkit.testing import check_signal

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.packs.load import load_pack
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.testing import FORMS, examples, keys, near_misses, packs, prompt_screens, screens
 
 ASK = Signature(

@@ -11,10 +11,10 @@ import pexpect
 import pytest
 from terminals import Server
 
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport, check_transport
 from stallkit.testing.transport_checks import Session, Stage
 from stallkit.transports.base import Transport

@@ -3,8 +3,8 @@
 import pytest
 from attrs import evolve
 
-from stallkit.core.keys import Keys
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone
+from stallkit.terminal.keys import Keys
 from stallkit.testing import MemoryTransport
 
 

@@ -13,10 +13,10 @@ import pexpect.popen_spawn
 import pytest
 
 from stallkit import Engine, MemoryTransport, PtyTransport, Supervisor, check, open_target
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Amid, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 

@@ -10,10 +10,10 @@ from typing import Any, Callable, Iterator
 import pexpect
 import pytest
 
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports import pexpect as subject
 from stallkit.transports.pexpect import PexpectTransport
 

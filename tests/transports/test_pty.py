@@ -14,9 +14,9 @@ from typing import Callable, Iterator
 import pytest
 from terminals import wait_for
 
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import KeysRefused, SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
 from stallkit.transports.pty import PtyTransport
 
 PATIENCE_S = 20.0

@@ -6,8 +6,8 @@ import pytest
 import stallkit_agent_clis
 
 from stallkit import Engine, Match, Screen, load_pack
-from stallkit.core.menu import menu_of
-from stallkit.core.request import how_many
+from stallkit.detect.menu import menu_of
+from stallkit.detect.request import how_many
 from stallkit.judging.judge import judge
 from stallkit.press.strokes import choosing
 from stallkit.transports.targets import open_target

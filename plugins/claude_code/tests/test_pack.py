@@ -6,11 +6,11 @@ import pytest
 import stallkit_claude_code
 
 from stallkit import Engine, Match, Screen, load_pack
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.request import how_many
-from stallkit.core.topic import topic_of
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.request import how_many
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
+from stallkit.judging.topic import topic_of
 from stallkit.stuck.escalate import draft_of
 from stallkit.transports.targets import open_target
 

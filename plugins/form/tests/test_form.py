@@ -12,18 +12,19 @@ from stallkit_form.claim import SORTS, STATES, form_claim
 from stallkit_form.features import features, tokens
 from stallkit_form.regression import Regression, parse, shipped
 
-from stallkit.core.claim import Sign
-from stallkit.core.engine import Engine
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.keys import Keys
-from stallkit.core.said import talks
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
-from stallkit.core.verdict import ProcessFacts, Snapshot, Verdict
+from stallkit.detect.chat_log import talks
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
+from stallkit.evidence.claim import Sign
 from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifier
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
+from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Press
 from stallkit.press.policy_file import PROFILES
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 
 RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)
 POLLS = KernelFacts(listening=True, how="epoll", foreground="newcomer")

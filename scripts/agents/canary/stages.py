@@ -19,8 +19,9 @@ from attrs import define, field
 
 from canary.points import Point, Said
 from canary.watcher import Watcher
-from stallkit.core.engine import Engine
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -12,15 +12,16 @@ from typing import Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.press.check import observe
 from stallkit.supervise.watched import Watched
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport
 
 __all__ = ["Look", "Watcher", "latency"]

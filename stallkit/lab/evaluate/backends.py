@@ -21,9 +21,8 @@ from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.engine import Engine
-from stallkit.core.redact import redact
-from stallkit.core.signature import Pack
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Pack
 from stallkit.errors import StallkitError, StoreError
 from stallkit.evidence.classifiers import SILENT, installed_classifier
 from stallkit.lab.corpus_lines import Line
@@ -32,6 +31,7 @@ from stallkit.lab.evaluate.corpus import Item
 from stallkit.lab.evaluate.evaluation import groups, tally
 from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by
 from stallkit.lab.evaluate.prediction import Prediction, judge_case
+from stallkit.redact.redact import redact
 
 __all__ = [
     "Chunk",

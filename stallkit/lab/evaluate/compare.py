@@ -14,11 +14,11 @@ from typing import Any, Callable, Iterable, Sequence
 
 from attrs import frozen
 
-from stallkit.core.redact import redact, redact_all
-from stallkit.core.signature import Certainty, Kind, State
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import POLICIES, Prediction
+from stallkit.redact.redact import redact, redact_all
 
 __all__ = ["FIGURES", "Comparison", "compare", "read", "save"]
 

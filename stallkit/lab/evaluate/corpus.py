@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from stallkit.core.signature import Kind, Pack, State
+from stallkit.detect.signature import Kind, Pack, State
 from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.lab.corpus_lines import TRUE_STATES, Case, Label, Line
 from stallkit.lab.record.cast import cases

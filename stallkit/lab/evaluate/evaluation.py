@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any, Callable, Iterable, Sequence
 
-from stallkit.core.engine import Engine
-from stallkit.core.redact import redact
-from stallkit.core.signature import Certainty
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.prediction import POLICIES, Prediction, judge_case
 from stallkit.lab.evaluate.scores import Cells, share, wilson
+from stallkit.redact.redact import redact
 
 __all__ = ["GROUPS", "GROUP_FIGURES", "evaluate", "groups", "tally", "worst", "wrong_keys"]
 

@@ -20,7 +20,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-from stallkit.core.signature import Pack, Signature
+from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import parse_screen

@@ -9,13 +9,11 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from stallkit.core.agents import asked
-from stallkit.core.engine import Detection, Engine
-from stallkit.core.keys import KEY_NAMES, Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Detection, Engine
+from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
+from stallkit.evidence.agents import asked
 from stallkit.evidence.classifiers import Classifier
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
 from stallkit.lab.corpus_lines import Case
 from stallkit.press.asked import Asked
@@ -23,6 +21,8 @@ from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Scene
+from stallkit.terminal.keys import KEY_NAMES, Keys
+from stallkit.terminal.screen import Screen
 
 __all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
 

@@ -15,12 +15,12 @@ from importlib import resources
 from string import Template
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from stallkit.core.redact import redact
-from stallkit.core.screen import Screen
-from stallkit.core.text import cells
 from stallkit.entry_points import own_version
 from stallkit.lab.evaluate.evaluation import GROUP_FIGURES, wrong_keys
 from stallkit.lab.evaluate.prediction import Prediction
+from stallkit.redact.redact import redact
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells
 
 __all__ = ["page"]
 

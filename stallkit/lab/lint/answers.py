@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from stallkit.core.keys import Keys
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Signature
+from stallkit.detect.signature import Signature
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import Subject
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
 
 __all__ = ["check", "check_order", "default_is_no"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
-from stallkit.core.engine import Rule
-from stallkit.core.signature import Clause, CursorState, Signature, State
+from stallkit.detect.engine import Rule
+from stallkit.detect.signature import Clause, CursorState, Signature, State
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import ROLES, Subject
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from stallkit.core.dialog import Edge
-from stallkit.core.reading import begins_in_sight, read_any
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Kind, Signature
-from stallkit.core.text import cells
+from stallkit.detect.dialog import Edge
+from stallkit.detect.dialog_parser import begins_in_sight, read_any
+from stallkit.detect.signature import Kind, Signature
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells
 
 __all__ = ["check"]
 

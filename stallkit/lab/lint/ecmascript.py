@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from stallkit.core.pattern import Chars, Edge, Group, Literal, Node, parsed
+from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, parsed
 
 __all__ = ["ecmascript"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from stallkit.core.engine import Match
-from stallkit.core.signature import Signature
+from stallkit.detect.engine import Match
+from stallkit.detect.signature import Signature
 from stallkit.lab.evaluate.prediction import decided
 from stallkit.lab.lint.findings import Finding
 from stallkit.lab.lint.subject import Subject

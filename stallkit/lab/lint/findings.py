@@ -7,7 +7,7 @@ from typing import Any, Iterable
 
 from attrs import frozen
 
-from stallkit.core.signature import Clause
+from stallkit.detect.signature import Clause
 
 __all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order"]
 

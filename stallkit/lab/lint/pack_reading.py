@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.resources.abc import Traversable
 from typing import Any, Sequence
 
-from stallkit.core.signature import NEVER_PRESSED, Dismissal, Pack, Signature
+from stallkit.detect.signature import NEVER_PRESSED, Dismissal, Pack, Signature
 from stallkit.errors import PackError, PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding
 from stallkit.lab.lint.subject import ROLES, Subject

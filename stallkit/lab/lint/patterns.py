@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
-from stallkit.core.matcher import compiled, region
-from stallkit.core.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
-from stallkit.core.signature import Clause, Signature
+from stallkit.detect.matcher import compiled, region
+from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
+from stallkit.detect.signature import Clause, Signature
 from stallkit.lab.lint.findings import Finding, Level, brief
 from stallkit.lab.lint.subject import Role, Subject
 

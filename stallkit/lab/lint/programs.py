@@ -12,8 +12,8 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from stallkit.core.engine import Engine, Fate
-from stallkit.core.signature import Pack, Signature
+from stallkit.detect.engine import Engine, Fate
+from stallkit.detect.signature import Pack, Signature
 from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.evaluate.prediction import SORTS
 from stallkit.lab.lint.findings import Finding

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
-from stallkit.core.pattern import Chars, Group, Literal, Node, NotUnderstood, Repeat, parsed
-from stallkit.core.signature import Clause
+from stallkit.detect.pattern import Chars, Group, Literal, Node, NotUnderstood, Repeat, parsed
+from stallkit.detect.signature import Clause
 
 __all__ = ["NOTHING", "pumps"]
 

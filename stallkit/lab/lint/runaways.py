@@ -20,14 +20,14 @@ from typing import Any, Iterator, NamedTuple, Sequence
 import regex
 from attrs import frozen
 
-from stallkit.core.matcher import TIMEOUT_S, compiled
-from stallkit.core.pattern import NotUnderstood
-from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
-from stallkit.core.signature import Clause
+from stallkit.detect.matcher import TIMEOUT_S, compiled
+from stallkit.detect.pattern import NotUnderstood
+from stallkit.detect.signature import Clause
 from stallkit.lab.lint.ecmascript import ecmascript
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.pumps import NOTHING, pumps
 from stallkit.lab.lint.subject import Subject
+from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 
 __all__ = ["MISSING", "Attack", "Room", "attacks", "check", "suspects", "worst"]
 

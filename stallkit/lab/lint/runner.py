@@ -9,7 +9,7 @@ from typing import Callable, Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.signature import Pack
+from stallkit.detect.signature import Pack
 from stallkit.errors import PackError, PackLoadError, SignatureError
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.lint import (

@@ -8,8 +8,8 @@ from typing import Collection, Iterator, Literal, Sequence
 
 from attrs import define, evolve, field
 
-from stallkit.core.engine import Engine
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.lab.lint.findings import CODES, Finding, Level
 from stallkit.testing.example import Example, Place, entries, inline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from stallkit.core.engine import Engine, Rule
+from stallkit.detect.engine import Engine, Rule
 from stallkit.lab.lint.findings import Finding, brief
 from stallkit.lab.lint.subject import Subject
 from stallkit.lab.tune import Mutant, holds, met, mutants, replaced

@@ -10,8 +10,8 @@ from typing import IO, Generator, Iterator
 
 from attrs import define, field
 
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import StallkitError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.record import asciicast
 from stallkit.lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems

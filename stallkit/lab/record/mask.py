@@ -1,6 +1,6 @@
 """The redactor for text with a place on a screen: each cell of a secret becomes a ``*``, so that nothing moves.
 
-It takes the rules of `stallkit.core.redact`, and sees through control sequences: a token may have colours inside.
+It takes the rules of `stallkit.redact.redact`, and sees through control sequences: a token may have colours inside.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import binascii
 import re
 from typing import Iterator
 
-from stallkit.core.redact import redact, spans
-from stallkit.core.secret_views import CONTROL, ENDS, Span, joined
-from stallkit.core.text import cells, replaced
+from stallkit.redact.redact import redact, spans
+from stallkit.redact.views import CONTROL, ENDS, Span, joined
+from stallkit.terminal.text import cells, replaced
 
 __all__ = ["BEGIN", "CONTROL", "END", "ENDS", "KEY_TEXT", "Change", "changes_in", "mask", "stars"]
 

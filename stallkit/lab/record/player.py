@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.marks import MarksReader
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.lab.notes import read_facts
 from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, OUTPUT, RESIZE, Event, Header, Problems
+from stallkit.terminal.marks import MarksReader
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
 __all__ = ["Player"]

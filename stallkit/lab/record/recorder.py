@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Callable, Iterator, Sequence
 
-from stallkit.core.screen import Screen
 from stallkit.errors import SessionGone
 from stallkit.lab.record.marking import Listener, MarkKeys
 from stallkit.lab.record.recording import RecordingWriter
+from stallkit.terminal.screen import Screen
 from stallkit.transports.emulator import Emulator
 from stallkit.transports.pty import PtyTransport
 

@@ -12,12 +12,12 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit import private
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.redact import redact
 from stallkit.errors import StoreError
+from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.lab.notes import encode_facts
 from stallkit.lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit.lab.record.stream_mask import StreamMask
+from stallkit.redact.redact import redact
 
 __all__ = ["RecordingWriter", "new_file"]
 

@@ -11,11 +11,12 @@ from typing import Any, Iterable, Iterator
 
 from attrs import frozen
 
-from stallkit.core.agents import asked
-from stallkit.core.engine import Detection, Engine
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.engine import Detection, Engine
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.agents import asked
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
+from stallkit.judging.verdict import Verdict
 from stallkit.lab.notes import encode_marker
 from stallkit.lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit.lab.record.cast import GAP_S, Recording

@@ -9,10 +9,10 @@ import re
 from collections import deque
 from typing import Iterator
 
-from stallkit.core.secret_views import CONTROL, ENDS
-from stallkit.core.text import replaced
 from stallkit.lab.record.asciicast import OUTPUT
 from stallkit.lab.record.mask import BEGIN, END, KEY_TEXT, Change, changes_in, stars
+from stallkit.redact.views import CONTROL, ENDS
+from stallkit.terminal.text import replaced
 
 __all__ = ["CONTEXT", "HOLD", "KEEP", "StreamMask"]
 

@@ -10,10 +10,10 @@ import base64
 import re
 from typing import Any
 
-from stallkit.core.redact import redact
-from stallkit.core.signature import NEVER_ANSWERED, Certainty, Kind, State
-from stallkit.core.status import JUDGE, StatusKind, StatusState, plain
-from stallkit.core.verdict import Verdict
+from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Kind, State
+from stallkit.judging.verdict import Verdict
+from stallkit.redact.redact import redact
+from stallkit.terminal.program_status import JUDGE, StatusKind, StatusState, plain
 
 __all__ = ["judgement", "pairs"]
 

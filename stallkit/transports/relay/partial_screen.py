@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from stallkit.core.screen import Screen
+from stallkit.terminal.screen import Screen
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 
 __all__ = ["PartialScreen"]

@@ -14,12 +14,12 @@ import time
 
 from attrs import evolve
 
-from stallkit.core.marks import MarksReader
-from stallkit.core.signature import Certainty
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.detect.signature import Certainty
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.process import probed
+from stallkit.terminal.marks import MarksReader
 from stallkit.transports.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE
 from stallkit.transports.relay.judgement import judgement
 from stallkit.transports.relay.partial_screen import PartialScreen

@@ -12,8 +12,8 @@ import re
 
 from attrs import frozen
 
-from stallkit.core.marks import Marks, MarksReader
-from stallkit.core.osc import LIMIT, RESET
+from stallkit.terminal.marks import Marks, MarksReader
+from stallkit.terminal.osc_stream import LIMIT, RESET
 
 __all__ = ["CLEAR", "Filtered", "StatusFilter", "report"]
 

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 # It runs without site-packages, for speed, which the package's imports need: so only this module is loaded.
-_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "core" / "osc.py")
+_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "terminal" / "osc_stream.py")
 assert _OSC is not None and _OSC.loader is not None  # the file exists
 osc = importlib.util.module_from_spec(_OSC)
 _OSC.loader.exec_module(osc)
@@ -33,7 +33,7 @@ PACE_S = 0.05  # between two deliveries: a program that reports without end cost
 DEADLINE_S = 2.0  # for tmux to take the last words
 BEGAN, MARKS, ENDED, LOST = b"B", b"M", b"E", b"L"
 _BELL = b"\x07"
-# What core/marks.py reads; tmux knows the title.
+# What terminal/marks.py reads; tmux knows the title.
 _MARKS = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;", b"\x1b]99;", b"\x1b]777;")
 
 

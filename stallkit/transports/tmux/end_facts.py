@@ -14,8 +14,8 @@ from typing import Callable, Iterable, Sequence
 
 from attrs import evolve, frozen
 
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of

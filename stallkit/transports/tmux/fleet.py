@@ -12,8 +12,8 @@ from typing import Callable, Collection, Mapping, Sequence
 
 from attrs import field, frozen
 
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import Process
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, failure, lost_socket

@@ -10,7 +10,7 @@ from typing import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from stallkit.core.verdict import Snapshot
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.tmux.format import (
     DRAWN,
     LOOK,

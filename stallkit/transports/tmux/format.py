@@ -11,8 +11,8 @@ from typing import Mapping, Sequence
 
 from attrs import field, frozen
 
-from stallkit.core.screen import Screen, join_wraps
-from stallkit.core.verdict import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 __all__ = [

@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
-from stallkit.core.marks import Marks, MarksReader
 from stallkit.errors import TransportError
+from stallkit.terminal.marks import Marks, MarksReader
 
 __all__ = ["DRAINED", "PanePipe", "pipe_into"]
 

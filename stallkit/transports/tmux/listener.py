@@ -20,8 +20,8 @@ from typing import Iterable
 
 from attrs import define
 
-from stallkit.core.marks import Marks, MarksReader
 from stallkit.errors import TransportError
+from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.listen import pipe_into

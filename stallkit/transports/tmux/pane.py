@@ -13,13 +13,13 @@ from typing import Sequence
 
 from attrs import evolve
 
-from stallkit.core.keys import Keys
-from stallkit.core.text import cells
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.process import probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.text import cells
 from stallkit.transports.base import DEADLINE_S, Closing, Options
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.format import (

@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 
 # It runs without site-packages, for speed, which the package's imports need: so only this module is loaded.
-_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "core" / "osc.py")
+_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "terminal" / "osc_stream.py")
 assert _OSC is not None and _OSC.loader is not None  # the file exists
 osc = importlib.util.module_from_spec(_OSC)
 _OSC.loader.exec_module(osc)
 RESET, OscReader = osc.RESET, osc.OscReader
 
 CHUNK = 65_536  # bytes a read
-# What core/marks.py reads; tmux knows the title.
+# What terminal/marks.py reads; tmux knows the title.
 _MARKS = (b"\x1b]7501;", b"\x1b]133;", b"\x1b]633;", b"\x1b]9;", b"\x1b]99;", b"\x1b]777;")
 
 

@@ -10,12 +10,12 @@ import pytest
 from attrs import evolve
 
 from stallkit import State
-from stallkit.core.redact import MASK
-from stallkit.core.signature import Certainty, Kind
+from stallkit.detect.signature import Certainty, Kind
 from stallkit.errors import StoreError
 from stallkit.lab.evaluate.compare import FIGURES, Comparison, compare, read, save
 from stallkit.lab.evaluate.evaluation import tally
 from stallkit.lab.evaluate.prediction import Prediction
+from stallkit.redact.redact import MASK
 
 RIGHT = Prediction(
     id="a",

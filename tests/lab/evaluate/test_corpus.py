@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labelled import BUSY, row, write
 
 from stallkit import Engine
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
 from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.corpus import count, items, load

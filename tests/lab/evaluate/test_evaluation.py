@@ -14,7 +14,7 @@ from labelled import BUSY, READS, row
 from looks import ONE_LINE
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
-from stallkit.core.signature import Certainty
+from stallkit.detect.signature import Certainty
 from stallkit.lab.corpus_lines import Line
 from stallkit.lab.evaluate.corpus import load
 from stallkit.lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst

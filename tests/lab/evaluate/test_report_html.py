@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from labelled import BUSY, READS, row, write
 
 from stallkit import Engine, Screen, State
-from stallkit.core.signature import Certainty, Kind
-from stallkit.core.text import cells
+from stallkit.detect.signature import Certainty, Kind
 from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.lab.evaluate.report_html import page
+from stallkit.terminal.text import cells
 
 _EMPTY = {"meta", "link", "br", "rect", "img", "hr"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stallkit import Clause, Pack, Screen, Signature, Snapshot
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
 from stallkit.lab.corpus_lines import Case, Label
 from stallkit.lab.lint.findings import CODES, Level
 from stallkit.lab.lint.programs import check, counted

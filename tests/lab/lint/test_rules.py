@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import Case, cases
 
-from stallkit.core.matcher import Budget, find
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Clause, Dismissal, Pack, Signature
+from stallkit.detect.matcher import Budget, find
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.lab.lint import runaways
 from stallkit.lab.lint.answers import default_is_no
 from stallkit.lab.lint.clauses import implies
 from stallkit.lab.lint.findings import Level
 from stallkit.lab.lint.runner import lint, lint_installed, lint_path
 from stallkit.packs.registry import installed
+from stallkit.terminal.screen import Screen
 
 
 @pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))

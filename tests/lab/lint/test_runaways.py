@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from stallkit.core.matcher import region
-from stallkit.core.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT, Screen
-from stallkit.core.signature import Clause, Pack, Signature
+from stallkit.detect.matcher import region
+from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.lab.lint.runaways import Attack, Room
 from stallkit.lab.lint.runner import lint
+from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT, Screen
 
 
 def codes(pattern: str, where: str = "screen") -> set[str]:

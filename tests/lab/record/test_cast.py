@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recordings import FACTS, facts, session, write
 
-from stallkit.core.facts import KernelFacts, TtyFacts
-from stallkit.core.signature import Kind, State
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError
+from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.evaluate.corpus import load
 from stallkit.lab.notes import encode_facts, encode_marker, read_facts, read_marker

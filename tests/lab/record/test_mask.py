@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.core.redact import MASK, redact
-from stallkit.core.text import cells, strip
 from stallkit.lab.record.asciicast import Event, Header, Problems
 from stallkit.lab.record.mask import KEY_TEXT, mask
 from stallkit.lab.record.player import Player
 from stallkit.lab.record.stream_mask import HOLD, StreamMask
+from stallkit.redact.redact import MASK, redact
+from stallkit.terminal.text import cells, strip
 
 TOKENS = [
     "ghp_" + "a1B2" * 9,

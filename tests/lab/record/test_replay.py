@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from recordings import FACTS, facts, session, write
 
 from stallkit import Engine
-from stallkit.core.verdict import Verdict
 from stallkit.errors import StallkitError
 from stallkit.judging.judge import judge
+from stallkit.judging.verdict import Verdict
 from stallkit.lab.record.asciicast import Event, Header, Problems
 from stallkit.lab.record.cast import Recording
 from stallkit.lab.record.player import Player

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 
 from attrs import field, frozen
 
-from stallkit.core.text import strip
+from stallkit.terminal.text import strip
 
 __all__ = [
     "ACTOR",

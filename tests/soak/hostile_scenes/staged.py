@@ -20,8 +20,8 @@ from terminals import Server
 from soak.hostile_scenes.scene import ACTOR, PYTHON, Act, Scene
 from soak.nursery import Nursery, kill
 from soak.trees import end_all, held, read_by, tree
-from stallkit.core.engine import Engine
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm

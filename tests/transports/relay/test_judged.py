@@ -14,11 +14,11 @@ from streams import osc
 from terminals import wait_for
 from wrapped import RAW, Outside, outside, python
 
-from stallkit.core.engine import Detection
-from stallkit.core.marks import MarksReader
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Verdict
+from stallkit.detect.engine import Detection
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.judging.verdict import Verdict
+from stallkit.terminal.marks import MarksReader
+from stallkit.terminal.screen import Screen
 from stallkit.transports.relay.judge_client import KEPT
 from stallkit.transports.relay.judgement import pairs
 from stallkit.transports.relay.partial_screen import PartialScreen

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streams import osc, report, sized
 
-from stallkit.core.marks import Marks, MarksReader
+from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.transports.relay.status_filter import CLEAR, Filtered, StatusFilter
 
 PIECES = [b"\x1b", b"]", b"\\", b"\a", b"\x18", b"\x1a", b"\n", b"P", b"_", b"c", b"[", b"?", b"7501;", b"state=idle"]

@@ -14,9 +14,9 @@ import pytest
 from attrs import evolve
 from terminals import HEARD, Server, wait_for
 
-from stallkit.core.keys import Keys
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
 from stallkit.transports.tmux.fleet import BATCH, Fleet, Sweep
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -12,8 +12,8 @@ from typing import Iterator
 import pytest
 from terminals import Server, wait_for
 
-from stallkit.core.verdict import Snapshot
 from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.fleet import Fleet, Sweep
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from terminals import Server, wait_for
 
-from stallkit.core.keys import Keys
 from stallkit.errors import KeysRefused
+from stallkit.terminal.keys import Keys
 from stallkit.transports.tmux.format import Frame
 from stallkit.transports.tmux.held import MOVING_ROWS, Held, held_look, held_parts
 

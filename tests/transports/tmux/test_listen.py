@@ -13,13 +13,13 @@ import pytest
 from attrs import evolve
 from terminals import Server, wait_for
 
-from stallkit.core.engine import Engine
-from stallkit.core.marks import Marks
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.status import StatusKind, StatusState
-from stallkit.core.verdict import Snapshot
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import CaptureTimeout, SessionGone
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.check import check_session
+from stallkit.terminal.marks import Marks
+from stallkit.terminal.program_status import StatusKind, StatusState
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from terminals import Server, wait_for
 
-from stallkit.core.keys import Keys
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, TransportUnavailable
+from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 
-from stallkit.core.claim import Claim, Sign, Source
-from stallkit.core.evidence import Kernel, guessed_kind, names_secret
-from stallkit.core.facts import plain
-from stallkit.core.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
-from stallkit.core.retrying import retrying
-from stallkit.core.said import talks
-from stallkit.core.screen import Screen
-from stallkit.core.signature import Certainty, Kind, State
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.chat_log import talks
+from stallkit.detect.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.claim import Claim, Sign, Source
+from stallkit.evidence.classifiers import Shown
+from stallkit.evidence.facts import plain
+from stallkit.evidence.kernel_summary import Kernel, guessed_kind, names_secret
 from stallkit.evidence.look import Look
+from stallkit.evidence.retrying import retrying
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.screen import Screen
 from stallkit_form.features import features
 from stallkit_form.regression import Regression, shipped
 
@@ -39,7 +40,7 @@ _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
 
 
-def form_claim(look: Look, shown: Verdict, regression: Regression | None = None) -> Claim | None:
+def form_claim(look: Look, shown: Shown, regression: Regression | None = None) -> Claim | None:
     """Another state than what is shown so far, or a doubt about it; `regression` is the shipped one, or another.
 
     None where more than the form is known.
@@ -63,27 +64,27 @@ def form_claim(look: Look, shown: Verdict, regression: Regression | None = None)
     return None
 
 
-def asked(look: Look, shown: Verdict) -> frozenset[str]:
+def asked(look: Look, shown: Shown) -> frozenset[str]:
     """The features by which a look is told; none where more than its form is known."""
     if _is_settled(shown, look.snapshot, look.facts):
         return frozenset()
     return features(look.snapshot, shown, look.facts.rests)
 
 
-def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+def _is_settled(shown: Shown, snapshot: Snapshot, facts: Kernel) -> bool:
     """Whether more than the form is known: a signature of the program itself, or an agent that a pack names."""
     name = snapshot.foreground
-    if verdict.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
+    if shown.state not in (*STATES, State.UNKNOWN) or len(_WRITTEN.findall(snapshot.screen.text)) < _ROWS:
         return True
-    if name is not None and (name in ASKS_NOTHING | EDITORS | PAGERS or name in verdict.detection.agents):
+    if name is not None and (name in ASKS_NOTHING | EDITORS | PAGERS or name in shown.detection.agents):
         return True
-    if name in SHELLS and verdict.state is State.ENDED:  # at its prompt, below whatever was there
+    if name in SHELLS and shown.state is State.ENDED:  # at its prompt, below whatever was there
         return True
-    if verdict.state is State.WORKING and verdict.certainty is Certainty.MAYBE and _nothing_waits(facts):
+    if shown.state is State.WORKING and shown.certainty is Certainty.MAYBE and _nothing_waits(facts):
         return True
-    match = verdict.match
+    match = shown.match
     if match is None:
-        return facts.hides or bool(verdict.detection.undecided)
+        return facts.hides or bool(shown.detection.undecided)
     pack = match.pack
     if pack.general:
         return False
@@ -92,13 +93,13 @@ def _is_settled(verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
     return name in pack.own or plain(name) in pack.foreground - _ANYTHING
 
 
-def _needed(state: State, verdict: Verdict, screen: Screen, facts: Kernel) -> float:
+def _needed(state: State, shown: Shown, screen: Screen, facts: Kernel) -> float:
     """How likely a state has to be to take the place of the verdict's."""
-    if verdict.match is None and talks(screen):
+    if shown.match is None and talks(screen):
         return _AGAINST_NOTHING_TALKING
     if state is State.WORKING and facts.listening and facts.rests:
         return _AGAINST_A_READER
-    return _AGAINST_NOTHING if verdict.match is None else _AGAINST_FORM
+    return _AGAINST_NOTHING if shown.match is None else _AGAINST_FORM
 
 
 def _nothing_waits(facts: Kernel) -> bool:
@@ -106,20 +107,20 @@ def _nothing_waits(facts: Kernel) -> bool:
     return facts.listening is False and facts.canonical is not False
 
 
-def _may_become(state: State, verdict: Verdict, snapshot: Snapshot, facts: Kernel) -> bool:
+def _may_become(state: State, shown: Shown, snapshot: Snapshot, facts: Kernel) -> bool:
     """Whether what is known allows that state."""
     if _nothing_waits(facts):
         return state is State.WORKING
-    if verdict.state is State.WORKING and _goes_on(verdict, snapshot.screen, facts):
+    if shown.state is State.WORKING and _goes_on(shown, snapshot.screen, facts):
         return False  # it says so itself, and moves
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False
     return not _was_printed(snapshot.screen) or state is State.WORKING
 
 
-def _goes_on(verdict: Verdict, screen: Screen, facts: Kernel) -> bool:
+def _goes_on(shown: Shown, screen: Screen, facts: Kernel) -> bool:
     """Whether it says that it works, and moves or tries again."""
-    return bool(retrying(screen, verdict.detection.words) or (verdict.match and facts.rests is False))
+    return bool(retrying(screen, shown.detection.words) or (shown.match and facts.rests is False))
 
 
 def _was_printed(screen: Screen) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Iterable, Iterator
 
-from stallkit.core.families import INTERPRETERS, RELAYS, SHELLS
-from stallkit.core.said import talks
-from stallkit.core.screen import Screen
-from stallkit.core.verdict import Snapshot, Verdict
+from stallkit.detect.chat_log import talks
+from stallkit.detect.families import INTERPRETERS, RELAYS, SHELLS
+from stallkit.evidence.classifiers import Shown
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.screen import Screen
 
 __all__ = ["features", "tokens"]
 
@@ -35,13 +36,13 @@ _DRAWN = ("OPTION", "MARK", "RADIO", "SPIN", "TIME", "RULE", "FRAMED", "CLOSED",
 _CLOCK = re.compile(r"(?<![\d:.])\d{1,2}:[0-5]\d:[0-5]\d(?![\d:.])")
 
 
-def features(snapshot: Snapshot, verdict: Verdict, rests: bool | None) -> frozenset[str]:
+def features(snapshot: Snapshot, shown: Shown, rests: bool | None) -> frozenset[str]:
     """All features of a look whose verdict, by signatures and facts, is this one; each is a short text.
 
     `rests`: nothing was printed since the look before it.  Of a screen that `talks` each feature stands twice, as what
     is true everywhere and as what is true there (H. Daumé III, "Frustratingly easy domain adaptation", 2007).
     """
-    found = frozenset((*_written(snapshot.screen), *_known(snapshot, rests), *_judged(verdict)))
+    found = frozenset((*_written(snapshot.screen), *_known(snapshot, rests), *_judged(shown)))
     return found | {f"talks, {one}" for one in found} if talks(snapshot.screen) else found
 
 
@@ -67,14 +68,14 @@ def tokens(row: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _judged(verdict: Verdict) -> Iterator[str]:
+def _judged(shown: Shown) -> Iterator[str]:
     """What it was taken for so far; a signature of a pack that names programs is none of its own."""
-    match = verdict.match
-    yield f"judged {verdict.state}"
+    match = shown.match
+    yield f"judged {shown.state}"
     if match is None:
-        yield f"judged {verdict.state} {verdict.kind} without a signature"
+        yield f"judged {shown.state} {shown.kind} without a signature"
     elif match.pack.general:
-        yield f"judged {verdict.state} {verdict.kind} {verdict.certainty}"
+        yield f"judged {shown.state} {shown.kind} {shown.certainty}"
         yield f"matched {match.signature.state} {match.signature.tier:d}"
         yield f"matched {match.pack.name}:{match.signature.id}"
 

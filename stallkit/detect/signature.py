@@ -1,0 +1,422 @@
+"""What a prompt looks like, as values: clauses, signatures, packs and their terms."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum, StrEnum
+from typing import Any, Iterable, Mapping
+
+from attrs import evolve, field, frozen
+from attrs.validators import ge, instance_of, le
+
+from stallkit.detect.agent import Agent
+from stallkit.detect.composer import Composer
+from stallkit.detect.dialog import Dialog
+from stallkit.detect.families import INTERPRETERS, SHELLS
+from stallkit.detect.pattern import ASIDE, begun, ended, folded, needs, searched, texts
+from stallkit.errors import DuplicateSignature, SignatureError
+from stallkit.short_repr import short_repr
+from stallkit.terminal.keys import Keys
+
+__all__ = [
+    "API",
+    "Certainty",
+    "Clause",
+    "CursorState",
+    "Dismissal",
+    "Expect",
+    "Kind",
+    "NEVER_ANSWERED",
+    "NEVER_PRESSED",
+    "Pack",
+    "Severity",
+    "Signature",
+    "State",
+    "Tier",
+    "UNVERSIONED",
+]
+
+UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
+API = 2  # of packs: increased when an older stallkit could misread a newer pack
+
+
+class State(StrEnum):
+    """What a session is doing.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("Proceed? [y/N] ").match.signature.state
+    <State.WAITING: 'waiting'>
+    """
+
+    WORKING = "working"
+    WAITING = "waiting"  # for a key, at a prompt
+    IDLE = "idle"  # an agent that ended its turn, at its own composer
+    QUOTA = "quota"  # held up by a usage limit, which passes with time; no key helps
+    ENDED = "ended"  # a shell's prompt where a program was
+    GONE = "gone"  # the session itself has ended
+    UNKNOWN = "unknown"
+
+
+class Kind(StrEnum):
+    """What a waiting session asks for.
+
+    >>> from stallkit import Engine
+    >>> Engine.default().detect("Proceed? [y/N] ").match.signature.kind
+    <Kind.CONFIRM: 'confirm'>
+    """
+
+    CONFIRM = "confirm"
+    SELECT = "select"
+    MULTISELECT = "multiselect"
+    TEXT = "text"
+    SECRET = "secret"
+    PRESS_KEY = "press_key"
+    PAGER = "pager"
+    EDITOR = "editor"
+    REPL_PROMPT = "repl_prompt"
+    PERMISSION = "permission"
+    TRUST = "trust"
+    LOGIN = "login"
+    QUESTION = "question"
+    PLAN_APPROVAL = "plan_approval"
+    TUI = "tui"
+
+
+NEVER_ANSWERED = frozenset({Kind.SECRET, Kind.LOGIN})  # by a machine, under any policy (docs/safety.md)
+# These ask in free text (a command, a plan, a question), which no signature can know to be harmless: they have no keys.
+# A rule may name the option, or the command, that is allowed.
+NEVER_PRESSED = NEVER_ANSWERED | {Kind.PERMISSION, Kind.PLAN_APPROVAL, Kind.QUESTION}
+
+
+class Severity(StrEnum):
+    """What a wrong answer could cost: `low` may be dismissed, `medium` by a rule that names it, `high` by a person.
+
+    >>> Severity("low") is Severity.LOW
+    True
+    """
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Certainty(StrEnum):
+    """How far a verdict can be relied on; `maybe` never leads to a key press.
+
+    >>> Certainty("maybe") is Certainty.MAYBE
+    True
+    """
+
+    SURE = "sure"
+    MAYBE = "maybe"
+
+
+class CursorState(StrEnum):
+    """What a signature requires of the cursor: many full-screen programs hide it in a dialog and show it otherwise."""
+
+    ANY = "any"
+    HIDDEN = "hidden"
+    VISIBLE = "visible"
+    SEEN = "seen"  # known to be visible: only then is it known that the text left of it was typed or proposed
+
+
+class Expect(StrEnum):
+    """What a dismissal must lead to: the prompt `gone`, or at least the screen `changed`."""
+
+    GONE = "gone"
+    CHANGED = "changed"
+
+
+class Tier(IntEnum):
+    """The first key of the order of trial, above any priority.
+
+    With the agents' states ordered by pack priority alone, precision on real screens halves.
+    """
+
+    ENDED = 0
+    DIALOG = 1
+    QUOTA = 2
+    WORKING = 3
+    COMPOSER = 4
+    PROMPT_LINE = 5
+    MAYBE = 6
+
+
+_TIER_OF_STATE = {
+    State.ENDED: Tier.ENDED,
+    State.QUOTA: Tier.QUOTA,
+    State.WORKING: Tier.WORKING,
+    State.IDLE: Tier.COMPOSER,
+}
+_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|paragraph|prompt_line|above|title")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def _tier(value: Tier | str | None) -> Tier | None:
+    if value is None or isinstance(value, Tier):
+        return value
+    if value.upper() not in Tier.__members__:
+        raise ValueError(f"{value!r} is not a valid Tier")
+    return Tier[value.upper()]
+
+
+def _strings(values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"a list of texts, not the text {values!r}")
+    return tuple(values)
+
+
+@frozen(cache_hash=True)  # it is a key of what was found
+class Clause:
+    """One condition: a literal or a pattern that must be found in a region of the screen.
+
+    A literal that ends in a blank also holds at the end of a line, since captures trim blanks.  A pattern is matched
+    line by line (``^`` and ``$`` match at line ends), by `regex`.  Regions are
+    ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
+    ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to the cursor; none
+    where it is unknown), and ``title``.
+
+    `keywords` are texts, in any case, of which the region must have one; `begins` and `ends` the characters, blanks
+    aside, of which the prompt line must begin and end with one.  They save the search where they are not there, and are
+    a condition like the pattern; where none are given they are derived from it (`needs`).  Raises ValueError.
+
+    >>> from stallkit import Engine, Pack, Signature
+    >>> asks = Clause(pattern=r"^Deploy to \\S+\\? *$", where="prompt_line")
+    >>> signature = Signature(id="asks", title="asks", state="waiting", kind="confirm", all_of=[asks])
+    >>> Engine([Pack("acme", signatures=[signature])]).detect("Deploy to staging? ").match.line
+    'Deploy to staging?'
+    """
+
+    text: str | None = None
+    pattern: str | None = None
+    where: str = "screen"
+    ignore_case: bool = False
+    keywords: tuple[str, ...] = field(default=(), converter=_strings)
+    begins: str = ""
+    ends: str = ""
+    needs: tuple[frozenset[str], ...] = field(init=False, eq=False, repr=False)  # sets of which it needs one each
+
+    def __attrs_post_init__(self) -> None:
+        if (self.text is None) == (self.pattern is None):
+            raise ValueError("a clause has either a text or a pattern")
+        if not self.source.strip(" "):
+            raise ValueError("a clause of nothing but blanks holds on every screen")
+        if not _REGION.fullmatch(self.where):
+            raise ValueError(
+                f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
+                " down_to_cursor(n) and title are known"
+            )
+        if self.pattern is None and (self.keywords or self.begins or self.ends):
+            raise ValueError("keywords, begins and ends are a pattern's: a text is its own keyword")
+        if bad := next((one for one in self.keywords if not one.strip() or "\n" in one), None):
+            raise ValueError(f"{bad!r} is no keyword: it is a text on one line, of more than blanks")
+        if (self.begins or self.ends) and self.where != "prompt_line":
+            raise ValueError("begins and ends are of the prompt line: leave them out, or look at it")
+        if set(ASIDE).intersection(self.begins + self.ends):
+            raise ValueError("begins and ends are characters other than blanks and the sides of boxes")
+        object.__setattr__(self, "needs", (*self._given, *needs(self.text, self.pattern)))
+
+    @property
+    def _given(self) -> list[frozenset[str]]:
+        """What the author says that it needs, as `needs` has it."""
+        given = (frozenset(map(folded, self.keywords)), begun(self.begins), ended(self.ends))
+        return [some for some in given if some]
+
+    def admits(self, text: str) -> bool:
+        """Whether a region's text has what the author says that the clause needs."""
+        given = self.needs[: bool(self.keywords) + bool(self.begins) + bool(self.ends)]
+        shown = searched(text) if given else ""
+        return all(any(keyword in shown for keyword in some) for some in given)
+
+    @property
+    def source(self) -> str:
+        """The literal or the pattern, as written."""
+        return self.text if self.text is not None else self.pattern or ""
+
+    @property
+    def texts(self) -> list[frozenset[str]]:
+        """Sets of texts, as they are written, of which it needs one each."""
+        return texts(self.text, self.pattern)
+
+    def __str__(self) -> str:
+        kind = "text" if self.text is not None else "pattern"
+        case = ", any case" if self.ignore_case else ""
+        source = " ".join(self.source.split()) if "(?x)" in self.source else self.source
+        return f"{kind} {source!r} in {self.where}{case}"
+
+
+def _keys(value: Keys | str) -> Keys:
+    return Keys.parse(value)
+
+
+@frozen
+class Dismissal:
+    """How a prompt can be answered safely: which keys, why that is safe, and what must be seen afterwards.
+
+    The program has `verify_timeout_s` seconds (0 to 60) to show it.  `affirmative`: the first of the keys stands for
+    the word or letter that says yes at the prompt, as the prompt itself spells it.  Raises ValueError for an unknown
+    key.
+
+    >>> str(Dismissal("q", because="it only leaves the pager").keys)
+    'q'
+    """
+
+    keys: Keys = field(converter=_keys)
+    because: str = ""
+    expect: Expect = field(default=Expect.GONE, converter=Expect)
+    verify_timeout_s: float = field(default=2.0, validator=[ge(0), le(60)])  # waiting longer is itself a stall
+    affirmative: bool = False
+
+
+def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"clauses are a list, not the text {values!r}")
+    return tuple(Clause(text=value) if isinstance(value, str) else value for value in values)
+
+
+def _states(values: Iterable[State | str]) -> frozenset[State]:
+    return frozenset(map(State, values))
+
+
+def _dialogs(value: Dialog | Iterable[Dialog] | None) -> tuple[Dialog, ...]:
+    return () if value is None else (value,) if isinstance(value, Dialog) else tuple(value)
+
+
+def _kind(value: Kind | str | None) -> Kind | None:
+    return None if value is None else Kind(value)
+
+
+@frozen
+class Signature:
+    """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
+
+    A waiting match with a working or idle one wholly below it is stale and does not count; `allow_below` names the
+    states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of
+    its forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in
+    its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
+    A `preview` is told and never sure, so that nothing is pressed at it: it was not measured yet.
+
+    Raises SignatureError where the parts contradict each other.
+
+    >>> Signature(id="asks", title="asks", state="waiting", kind="confirm", all_of=["Go on?"]).tier
+    <Tier.DIALOG: 1>
+    """
+
+    id: str
+    title: str
+    state: State = field(converter=State)
+    all_of: tuple[Clause, ...] = field(converter=_clauses)
+    kind: Kind | None = field(default=None, converter=_kind)
+    severity: Severity = field(default=Severity.HIGH, converter=Severity)
+    none_of: tuple[Clause, ...] = field(default=(), converter=_clauses)
+    cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
+    certainty: Certainty = field(default=Certainty.SURE, converter=Certainty)
+    preview: bool = False
+    dismissal: Dismissal | None = None
+    dialogs: tuple[Dialog, ...] = field(default=(), converter=_dialogs, alias="dialog")
+    composer: Composer | None = None
+    allow_below: frozenset[State] = field(default=frozenset(), converter=_states)
+    given_tier: Tier | None = field(default=None, converter=_tier, alias="tier")
+    first_because: str = ""
+    hits: tuple[str, ...] = field(default=(), converter=_strings)
+    misses: tuple[str, ...] = field(default=(), converter=_strings)
+    source: str = ""
+
+    __repr__ = short_repr("id", "state", "kind", "severity")
+
+    def __attrs_post_init__(self) -> None:
+        if not _NAME.fullmatch(self.id):
+            raise SignatureError(self.id, "id", "not a name of lower-case letters, digits and _")
+        if not self.all_of:
+            raise SignatureError(self.id, "all_of", "no clause: it would match every screen")
+        if self.state in (State.GONE, State.UNKNOWN):
+            raise SignatureError(self.id, "state", f"{self.state} is not seen on a screen")
+        if self.kind is not None and self.state is not State.WAITING:
+            raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
+        if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_PRESSED):
+            raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
+        undecided = next((dialog.undecided_by for dialog in self.dialogs if dialog.undecided_by), None)
+        if self.dismissal is not None and undecided:
+            why = f"field {undecided} may say anything: what it shows is not answered by a pack"
+            raise SignatureError(self.id, "dialog", why)
+        if self.composer is not None and self.state is not State.IDLE:
+            raise SignatureError(self.id, "composer", f"text is typed into an idle agent, not one that is {self.state}")
+
+    @property
+    def tier(self) -> Tier:
+        """Its place in the order of trial: as given, else from its state and its regions."""
+        if self.given_tier is not None:
+            return self.given_tier
+        if self.certainty is Certainty.MAYBE:
+            return Tier.MAYBE
+        if self.state is State.WAITING:
+            at_cursor = any(clause.where == "prompt_line" for clause in self.all_of)
+            return Tier.PROMPT_LINE if at_cursor else Tier.DIALOG
+        return _TIER_OF_STATE[self.state]
+
+
+def _signatures(values: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple(values)
+
+
+def _names(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
+def _agents(values: Iterable[Agent]) -> tuple[Agent, ...]:
+    return tuple(values)
+
+
+def _patterns(values: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(patterns) for name, patterns in values.items()}
+
+
+@frozen
+class Pack:
+    """Signatures that are shipped together, in order of trial.
+
+    `priority` (usually 50; lower is earlier) orders packs within a tier; packs that name their programs (`foreground`:
+    process names) come before generic ones.  `general`: its signatures are forms that programs share, and say less than
+    one of the program's own.  `executables` are, by the name of a program, shell patterns for the path of the file that
+    it runs; a program without one runs a file of its own name.  `agents` (`with_agents`) is what is known of its
+    programs beside their screens.  Raises DuplicateSignature for an id that occurs twice.
+
+    >>> Pack("acme", signatures=[Signature(id="done", title="done", state="ended", all_of=["bye"])]).name
+    'acme'
+    """
+
+    name: str
+    version: str = UNVERSIONED
+    signatures: tuple[Signature, ...] = field(default=(), converter=_signatures)
+    api: int = API
+    priority: int = field(default=50, validator=instance_of(int))
+    foreground: frozenset[str] = field(default=frozenset(), converter=_names)
+    distribution: str = ""
+    general: bool = field(default=False, validator=instance_of(bool))
+    executables: Mapping[str, tuple[str, ...]] = field(factory=dict, converter=_patterns, hash=False)
+    agents: tuple[Agent, ...] = field(default=(), converter=_agents)
+
+    __repr__ = short_repr("name", "version")
+
+    def __attrs_post_init__(self) -> None:
+        seen: set[str] = set()
+        for signature in self.signatures:
+            if signature.id in seen:
+                raise DuplicateSignature(signature.id, f"pack {self.name}")
+            seen.add(signature.id)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The programs that it names, without interpreters and shells, which run any program."""
+        return self.foreground - INTERPRETERS - SHELLS
+
+    def with_agents(self, agents: Iterable[Agent]) -> Pack:
+        """The pack that knows these programs as well; their processes join its `foreground` and `executables`."""
+        known = tuple(agents)
+        executables = {one.name: one.process.executables for one in known if one.process.executables}
+        names = self.foreground.union(*(one.process.names for one in known))
+        return evolve(self, agents=known, foreground=names, executables={**self.executables, **executables})
+
+    def order(self, signature: Signature) -> tuple[Any, ...]:
+        """The sort key of one of its signatures; equal ones keep their order in the file."""
+        return (signature.tier, not self.foreground, self.priority, self.distribution, self.name)

@@ -1,0 +1,277 @@
+"""A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
+
+`Watchdog` is fed with samples of a session at work.  What arrives starts its clock again: data, a token count, the
+program's own word; so does the first request since data came.  What only moves does not: an animation takes CPU time, a
+status line starts a child every few seconds, a request is sent again without an answer.  While a tool runs below the
+agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known never makes it so.
+"""
+
+from __future__ import annotations
+
+from typing import Collection, Iterable
+
+from attrs import evolve, field, frozen
+
+__all__ = [
+    "Activity",
+    "Connection",
+    "HUNG_AFTER_S",
+    "Hung",
+    "MAX_GAP_S",
+    "ProcessActivity",
+    "Sighting",
+    "Watchdog",
+    "outgoing",
+]
+
+
+@frozen
+class ProcessActivity:
+    """One process; (pid, started) is one process, a pid alone is not."""
+
+    pid: int
+    started: int  # clock ticks since boot
+    name: str
+    parent: int
+    age_s: float = field(eq=False)  # how long it has been there
+    cpu_s: float  # user and system time of all its threads, since it started
+    foreground: bool  # its group is the one in the foreground of its terminal
+    read: int | None = None  # bytes, from files, pipes and most sockets
+    written: int | None = None  # bytes, to anything
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells it from every other process of this boot."""
+        return (self.pid, self.started)
+
+
+@frozen
+class Connection:
+    """One TCP connection, as the kernel counts it: data only, no keep-alive probes, nothing sent twice."""
+
+    local: str  # address and port
+    peer: str
+    received: int  # bytes, since it was opened
+    sent: int
+    received_s: float = field(eq=False)  # since data last came; where none did, since it was opened
+    sent_s: float = field(eq=False)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether something was sent later than anything came."""
+        return self.sent > 0 and (self.received == 0 or self.sent_s < self.received_s)
+
+
+@frozen
+class Activity:
+    """One sample of the processes below a session."""
+
+    at: float  # seconds of a monotonic clock
+    processes: tuple[ProcessActivity, ...]
+    connections: tuple[Connection, ...] | None  # to others; None: not all of them are known
+
+
+def outgoing(connections: Iterable[Connection], listening: Collection[str]) -> tuple[Connection, ...]:
+    """The connections that these processes opened to others: the ones that a model's answer can come on.
+
+    Left out are those among themselves, such as a screen's to its own server, which sends a sign of life every few
+    seconds, and those that others opened to one of the ports at which they listen.
+
+    >>> own = Connection("127.0.0.1:9", "127.0.0.1:5", 1, 1, 0.0, 0.0)
+    >>> outgoing([own, Connection("127.0.0.1:5", "127.0.0.1:9", 1, 1, 0.0, 0.0)], ()), outgoing([own], {"9"})
+    ((), ())
+    """
+    known = tuple(connections)
+    ends = {(one.local, one.peer) for one in known}
+    return tuple(
+        one for one in known if (one.peer, one.local) not in ends and one.local.rpartition(":")[2] not in listening
+    )
+
+
+HUNG_AFTER_S = 180.0
+MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
+TOOL_S = 10.0  # a process that is older is a tool at work; a younger one may be a status line's
+COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
+SLACK_S = 2.0  # by which a program's own times may be off
+
+
+@frozen
+class Hung:
+    """For how long nothing has happened, and what shows it, in words for a person."""
+
+    since_s: float
+    evidence: tuple[str, ...] = ()
+
+
+@frozen
+class Sighting:
+    """One look at a session that says it works."""
+
+    activity: Activity | None = None
+    elapsed_s: float | None = None  # for how long this turn has taken, by its own count
+    tokens: str | None = None  # as shown
+    said_s: float | None = None  # how long ago the program last said something new of itself
+
+    @property
+    def connections(self) -> tuple[Connection, ...] | None:
+        """Those to others; None where they are unknown."""
+        return self.activity.connections if self.activity else None
+
+
+@frozen
+class Watchdog:
+    """Since when nothing has happened in a session.
+
+    >>> from stallkit.evidence.hang import Activity, Connection, ProcessActivity
+    >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
+    >>> agent = ProcessActivity(7, 1, "acme", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
+    >>> hung = Watchdog.begin(0.0, Sighting(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
+    >>> hung.evidence[:2]
+    ('nothing came on 1 TCP connection for 200 s', 'what was sent 199 s ago has no answer')
+    """
+
+    at: float  # the latest look, in seconds of any clock that never goes back
+    since: float  # when something last happened
+    began: float | None = None  # the turn, where that is known
+    seen: Sighting | None = field(default=None, repr=False)  # the latest at work ...
+    seen_at: float = float("-inf")  # ... and when that was
+    asked: bool = False  # something was sent since data last came
+    rests: bool = False  # it did not work at the latest look ...
+    rested: bool = False  # ... nor at the one before it, or surely not: its turn is over
+
+    @classmethod
+    def begin(cls, now: float, seen: Sighting | None) -> Watchdog:
+        """After the first look, at `now`; `seen` is None where the session does not work.
+
+        How long nothing has been received or sent, how long the turn has taken and when the program last said something
+        go back before that look.
+        """
+        if seen is None:
+            return cls(now, now, rests=True)
+        known = [age for age in (seen.elapsed_s, seen.said_s) if age is not None]
+        connections = seen.connections
+        quiet = min(min(one.received_s, one.sent_s) for one in connections) if connections else 0.0
+        since = now - min([quiet, *known]) if known else now
+        return cls(now, since, _began(None, now, seen), seen, now, _asks(seen))
+
+    def then(self, now: float, seen: Sighting | None) -> Watchdog:
+        """After another look; `seen` as for `begin`."""
+        if seen is None:
+            return evolve(self, at=now, rests=True, rested=self.rests)
+        before = self.seen if now - self.seen_at <= MAX_GAP_S else None
+        known = before is not None and before.activity is not None and seen.activity is not None
+        came, went = (_came(before, seen), _went(before, seen)) if before else (True, False)
+        asked = _asks(seen) if came else self.asked or went
+        arrived = came or (went and not self.asked) or before is None or _counted(before, seen)
+        if self.rested or not known or arrived or any(one.age_s >= TOOL_S for one in self._tools_of(seen, now)):
+            if self.rests:  # its turn began since that look, or goes on after a dialog
+                turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
+                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, asked)
+            anew = before is None or self.began is None or _began_anew(before, seen)
+            began = _began(self.began, now, seen) if anew else self.began
+            if not known:
+                return evolve(Watchdog.begin(now, seen), began=began)
+            return Watchdog(now, now, began, seen, now, asked)
+        # a look at rest in between was none
+        on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, rests=False, rested=False)
+        said_at = self.since if seen.said_s is None else now - seen.said_s
+        return evolve(on, since=said_at) if said_at > self.since + SLACK_S else on
+
+    def at_rest(self, now: float) -> Watchdog:
+        """After looks that surely show it at rest: what it does next is another turn."""
+        return evolve(self, at=now, rests=True, rested=True)
+
+    def hung(self, after_s: float = HUNG_AFTER_S) -> Hung | None:
+        """What is known of a session in which nothing has happened for `after_s` seconds; None for every other one."""
+        seen = self.seen
+        if seen is None or seen.activity is None or not self.overdue(self.at, after_s):
+            return None
+        if any(one.age_s >= TOOL_S for one in self.tools):  # a younger one was not asked for: nothing came
+            return None
+        return Hung(self.at - self.since, tuple(self._evidence(seen, seen.activity)))
+
+    def overdue(self, now: float, after_s: float) -> bool:
+        """Whether it is hung by `now` unless something happened since the latest look, or a tool runs."""
+        activity = self.seen.activity if self.seen else None
+        known = activity is not None and activity.processes and activity.connections is not None
+        return bool(known) and not self.rests and now - self.since >= after_s
+
+    @property
+    def tools(self) -> tuple[ProcessActivity, ...]:
+        """The processes that this turn started, as far as they are to be told from those that the agent keeps."""
+        return self._tools_of(self.seen, self.seen_at)
+
+    def _tools_of(self, seen: Sighting | None, now: float) -> tuple[ProcessActivity, ...]:
+        processes = seen.activity.processes if seen and seen.activity else ()
+        by_pid = {one.pid: one for one in processes}
+        return tuple(one for one in processes if self._is_tool(one, by_pid.get(one.parent), now))
+
+    def _is_tool(self, process: ProcessActivity, parent: ProcessActivity | None, now: float) -> bool:
+        if parent is None:  # the agent itself, or what it runs in
+            return False
+        if self.began is not None:
+            return now - process.age_s > self.began - SLACK_S
+        return not process.foreground or parent.age_s - process.age_s > COMPANION_S
+
+    def _evidence(self, seen: Sighting, activity: Activity) -> list[str]:
+        span = self.at - self.since
+        found = []
+        connections = activity.connections or ()
+        if connections:
+            quiet = max(span, min(one.received_s for one in connections))  # one may be open only since a moment ago
+            several = "" if len(connections) == 1 else "s"
+            found.append(f"nothing came on {len(connections)} TCP connection{several} for {quiet:.0f} s")
+        else:
+            found.append("no TCP connection is open")
+        if asked := [one.sent_s for one in connections if one.unanswered]:
+            found.append(f"what was sent {min(asked):.0f} s ago has no answer")
+        found.append("no tool runs")
+        if seen.tokens is not None and span:
+            found.append(f"its token count stands at {seen.tokens}")
+        if seen.elapsed_s is not None:
+            found.append(f"its own counter says {seen.elapsed_s:.0f} s")
+        if seen.said_s is not None:
+            found.append(f"it last said something new of itself {seen.said_s:.0f} s ago")
+        return found
+
+
+def _began(before: float | None, now: float, seen: Sighting) -> float | None:
+    """When the turn began, by the screen's own count; what was known before, where it shows none."""
+    return now - seen.elapsed_s if seen.elapsed_s is not None else before
+
+
+def _began_anew(before: Sighting, now: Sighting) -> bool:
+    """Whether the screen's own count went back: it is another turn's, or another step's."""
+    return before.elapsed_s is not None and now.elapsed_s is not None and now.elapsed_s < before.elapsed_s
+
+
+def _counted(before: Sighting, now: Sighting) -> bool:
+    """Whether its own counts say that something happened between two looks."""
+    return now.tokens != before.tokens or _began_anew(before, now)
+
+
+def _came(before: Sighting, now: Sighting) -> bool:
+    """Whether data came, or whether that is not known."""
+    known, received = _by_ends(before), now.connections
+    if known is None or received is None:
+        return (known is None) is not (received is None)
+    return any(
+        one.received > (known[ends].received if (ends := (one.local, one.peer)) in known else 0) for one in received
+    )
+
+
+def _went(before: Sighting, now: Sighting) -> bool:
+    """Whether anything was sent, or a connection was opened to send it."""
+    known = _by_ends(before) or {}
+    return any(
+        (one.local, one.peer) not in known or one.sent > known[one.local, one.peer].sent
+        for one in now.connections or ()
+    )
+
+
+def _asks(seen: Sighting) -> bool:
+    return any(one.unanswered for one in seen.connections or ())
+
+
+def _by_ends(seen: Sighting) -> dict[tuple[str, str], Connection] | None:
+    return None if seen.connections is None else {(one.local, one.peer): one for one in seen.connections}

@@ -1,0 +1,1 @@
+"""What a terminal shows and takes, as values: text, screens, keys, and what a stream says of itself.  Pure."""

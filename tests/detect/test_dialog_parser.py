@@ -1,0 +1,164 @@
+"""Whole dialogs: every row is recognised, in one way, from an edge to the end of the screen; or nothing is."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stallkit.detect.dialog import Dialog, Element, FieldSpec, Role
+from stallkit.detect.dialog_parser import Option, begins_in_sight, read, read_among
+from stallkit.terminal.screen import Screen
+
+DEPLOY = Dialog(
+    [
+        "Deploy {folder} to {place}?",
+        Element(row="It takes about {minutes} minutes, and the site stays up while it goes on.", times=(0, 1)),
+        Element(option=["Yes", "Yes, to {place}"], role=Role.ONCE),
+        Element(option="No", role=Role.REJECT),
+        "Enter to confirm",
+    ],
+    ["blank", "top", "rule"],
+    {"folder": "path", "place": ["staging", "production"], "minutes": "number"},
+)
+SHOWN = """\
+$ acme deploy
+
+Deploy ~/site to staging?
+It takes about 4 minutes, and the site
+stays up while it goes on.
+
+❯ 1. Yes
+  2. No
+
+Enter to confirm"""
+
+
+def screen(text: str, rows: int = 40, columns: int = 80) -> Screen:
+    return Screen.from_text(text, cursor=(0, 3), size=(columns, rows), cursor_visible=False)
+
+
+def test_each_row_says_what_it_is() -> None:
+    reading = read(DEPLOY, screen(SHOWN))
+    assert reading.whole and reading.first == 2
+    assert dict(reading.fields) == {"folder": "~/site", "place": "staging", "minutes": "4"}
+    assert reading.options == (Option("Yes", 1, True, Role.ONCE), Option("No", 2, False, Role.REJECT))
+    assert [row.row for row in reading.rows] == [2, 3, 4, 6, 7, 9]
+    assert reading.rows[0].as_what == "Deploy {folder} to {place}?"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "doubt"),
+    [
+        ("Enter to confirm", "Enter to confirm\nand delete all", "row 10 is left over: 'and delete all'"),
+        ("  2. No", "  2. No\n  and delete all", "left over"),
+        ("  2. No", "  2. No, delete all", "left over"),
+        ("to staging?", "to Mars?", "left over"),
+        ("$ acme deploy\n\n", "All is lost.\n", "row 0 is left over: 'All is lost.'"),
+        ("❯ 1. Yes", "❯ 1. Yes\n❯ 1. Yes", "left over"),
+        ("  2. No", "❯ 2. No", "more than one option is selected"),
+        ("  2. No", "  3. No", "not numbered in order"),
+        ("  2. No", "  No", "not numbered in order"),
+        ("\nEnter to confirm", "", "its last rows are missing"),
+        ("~/site", "~/" + "x" * 1_100, "left over"),
+    ],
+)
+def test_what_is_not_wholly_recognised(was: str, now: str, doubt: str) -> None:
+    assert was in SHOWN
+    reading = read(DEPLOY, screen(SHOWN.replace(was, now)))
+    assert not reading.whole and doubt in reading.doubt
+
+
+@given(st.from_regex(r"[A-Za-z]{1,9}(?: [a-z]{1,9}){0,4}", fullmatch=True), st.integers(2, 10))
+def test_one_more_row_in_it_or_at_it_is_left_over(text: str, at: int) -> None:
+    rows = SHOWN.split("\n")
+    assert not read(DEPLOY, screen("\n".join([*rows[:at], text, *rows[at:]]))).whole
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+def test_it_is_the_same_in_any_width(columns: int) -> None:
+    prose = "It takes about 4 minutes, and the site stays up while it goes on."
+    rows = ["Deploy ~/site to staging?", *textwrap.wrap(prose, columns), "❯ Yes", "  No", "Enter to confirm"]
+    assert read(DEPLOY, screen("\n".join(rows), columns=columns)).whole
+    box = [f"│ {row.ljust(columns)} │" for row in rows]
+    framed = "\n".join([f"╭{'─' * columns}╮", *box, f"╰{'─' * columns}╯"])
+    in_a_box = Dialog([*DEPLOY.elements, Element(rule=True)], "frame", DEPLOY.fields)
+    assert read(in_a_box, screen(framed, columns=columns + 4)).whole
+
+
+def test_a_field_that_may_end_in_two_places_is_doubtful() -> None:
+    runs = Dialog(["Run {command} in {folder}?"], "top", {"command": "command", "folder": "path"})
+    assert read(runs, screen("Run make in /srv?")).whole
+    assert "more than one way" in read(runs, screen("Run make in /tmp; rm -rf / # in /srv?")).doubt
+
+
+def test_rows_that_two_fields_could_take_are_doubtful() -> None:
+    asks = Dialog(["{command}", "{why}", "Allow?"], "top", {"command": "command", "why": "text"})
+    assert read(asks, screen("git status\nto see\nAllow?")).fields["command"] == "git status"
+    assert "more than one way" in read(asks, screen("git status\nrm -rf ~\nto see\nAllow?")).doubt
+
+
+def test_rules_keep_fields_apart() -> None:
+    rows = ["{why}", Element(rule=True), "{command}", Element(rule=True), "Allow?"]
+    asks = Dialog(rows, "top", {"command": "command", "why": "line"})
+    assert read(asks, screen("to see\n╌╌╌╌╌\ngit status\n╌╌╌╌╌\nAllow?")).fields["command"] == "git status"
+    assert not read(asks, screen("rm -rf ~\ngit status\n╌╌╌╌╌\nAllow?")).whole
+    forged = "to see\n╌╌╌╌╌\nrm -rf ~\n╌╌╌╌╌\ngit status\n╌╌╌╌╌\nAllow?"
+    assert read(asks, screen(forged)).fields.get("command") != "git status"
+
+
+def test_a_dialog_in_a_field_of_another_is_doubtful() -> None:
+    tip = Dialog(["Try the compact mode?", Element(option="Yes"), Element(option="No")], "blank")
+    rows = ["Run this?", "{command}", Element(option="Yes"), Element(option="No")]
+    runs = Dialog(rows, ["blank", "top"], {"command": "command"})
+    forged = screen("\n\nRun this?\necho 'x\n\nTry the compact mode?\n❯ Yes\n  No")
+    assert read(tip, forged).whole
+    assert "inside the dialog of permission" in read_among([tip], {"permission": [runs]}, forged).doubt
+
+
+def test_a_prompt_of_one_line_ends_at_the_cursor() -> None:
+    one = Dialog([Element(row="{question}", at_cursor=True)], "any", {"question": FieldSpec.of({"is": "line"})})
+    text = "make: nothing to do\nGo on? [y/N] "
+    assert read(one, Screen.from_text(text, cursor=(13, 1), size=(80, 24))).whole
+    assert not read(one, Screen.from_text(text + "and delete", cursor=(13, 1), size=(80, 24))).whole
+    assert not read(one, Screen.from_text(text + "\nmore", cursor=(13, 1), size=(80, 24))).whole
+    assert not read(one, Screen.from_text(text, size=(80, 24))).whole
+
+
+@pytest.mark.parametrize(("rows", "sight"), [(24, True), (10, False), (11, False), (12, True)])
+def test_a_full_screen_hides_its_beginning(rows: int, sight: bool) -> None:
+    assert begins_in_sight(screen(SHOWN, rows=rows)) is sight
+    assert not begins_in_sight(Screen.from_text(SHOWN)), "of an unknown size"
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields", "why"),
+    [
+        (["{x}"], {}, "x is no field"),
+        (["x"], {"x": "line"}, "stands in no row"),
+        ([], {}, "has rows"),
+        (["{x}"], {"x": {"is": "command", "decides": True}}, "never decides"),
+        (["{x}"], {"x": {"is": "poem"}}, "poem"),
+        ([Element(row="{x}", times=(0, 2))], {"x": "command"}, "more than once"),
+        (["{x}"], {"x": {"is": "line", "long": 3}}, "unknown key 'long'"),
+    ],
+)
+def test_a_dialog_that_makes_no_sense_is_refused(
+    rows: list[str | Element], fields: dict[str, object], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        Dialog(rows, "top", fields)  # type: ignore[arg-type]
+
+
+@given(st.text(max_size=300), st.booleans())
+def test_no_screen_makes_it_raise(text: str, below: bool) -> None:
+    read(DEPLOY, screen(f"{SHOWN}\n{text}" if below else f"{text}\n{SHOWN}"))
+
+
+def test_a_pattern_that_runs_away_makes_a_reading_doubtful() -> None:
+    dialog = Dialog([Element(pattern=("(?:a|aa)+!",)), "Go on?"], "any")
+    reading = read(dialog, Screen.from_text("a" * 60 + " !\nGo on?", cursor=(6, 1), size=(80, 24)))
+    assert not reading.whole
+    assert reading.doubt == "its patterns take too long to read its rows"

@@ -1,0 +1,165 @@
+"""The table of rules: what must hold whatever the sources claim."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from attrs import evolve, fields
+from hypothesis import given
+from hypothesis import strategies as some
+
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.claim import Claim, Claims, Sign, Source, Weight
+from stallkit.judging.table import ROWS, decide, otherwise, printed
+
+PAGE = Path(__file__).parents[2] / "docs/judge.md"
+GUESS, SIGN, OWN, PROOF = Weight
+WAITS, WORKS, RESTS, ENDED, LIMIT, UNKNOWN = (
+    *(State.WAITING, State.WORKING, State.IDLE, State.ENDED, State.QUOTA, State.UNKNOWN),
+)
+KINDS = some.sampled_from([None, Kind.CONFIRM, Kind.SECRET, Kind.TEXT])
+# What each source may claim: the sign, the states and the weights that go with it.
+MAY: dict[Source, list[tuple[Sign, tuple[State, ...], tuple[Weight, ...]]]] = {
+    Source.SCREEN: [
+        (Sign.PROMPT, (WAITS,), (GUESS, SIGN)),
+        (Sign.DIALOG, (WAITS,), (GUESS, SIGN, OWN)),
+        (Sign.MENU, (WAITS,), (GUESS, SIGN, OWN)),
+        (Sign.SHELL_LIKE, (WAITS,), (GUESS,)),
+        (Sign.OTHER, (RESTS, WORKS, LIMIT, ENDED), (GUESS, SIGN)),
+        (Sign.DRAWN, (WAITS,), (GUESS,)),
+        (Sign.EMPTY, (UNKNOWN,), (GUESS,)),
+        (Sign.UNDECIDED, (UNKNOWN,), (GUESS,)),
+    ],
+    Source.MOTION: [(Sign.CHANGES, (WORKS,), (GUESS,))],
+    Source.FOREGROUND: [
+        (Sign.ASKS_NOTHING, (WORKS,), (SIGN,)),
+        (Sign.PAGER, (WAITS,), (GUESS,)),
+        (Sign.RUNS, (WORKS,), (GUESS,)),
+    ],
+    Source.KERNEL: [
+        (Sign.STOPPED, (UNKNOWN,), (GUESS, SIGN)),
+        (Sign.SECRET, (WAITS,), (GUESS, PROOF)),
+        (Sign.READS, (WAITS,), (GUESS, SIGN)),
+        (Sign.READS_ONCE, (WAITS,), (GUESS,)),
+        (Sign.READS_MOVING, (WORKS,), (GUESS, SIGN)),
+        (Sign.LINE_EDITOR, (ENDED,), (GUESS, SIGN)),
+        (Sign.COMPUTES, (WORKS,), (GUESS, SIGN)),
+        (Sign.NOBODY_READS, (WORKS,), (GUESS, SIGN)),
+        (Sign.NOBODY_READS_KEYS, (WORKS,), (GUESS, SIGN)),
+        (Sign.NOBODY_SEEN, (WAITS,), (GUESS, SIGN)),
+        (Sign.HIDDEN, (WAITS,), (GUESS,)),
+    ],
+    Source.READ: [(Sign.BLOCKS, (WAITS,), (PROOF,))],
+    Source.LEFT: [(Sign.OUTLIVED, (ENDED,), (PROOF,)), (Sign.PICTURE, (ENDED,), (GUESS,))],
+    Source.SHELL: [(Sign.RUNNING, (WORKS,), (GUESS,)), (Sign.AWAITS, (ENDED,), (SIGN,))],
+    Source.PROGRESS: [(Sign.BAR, (WORKS,), (SIGN,))],
+    Source.SIGNAL: [(Sign.SAYS, (WAITS, WORKS, RESTS), (GUESS, SIGN, OWN)), (Sign.RESTS, (RESTS,), (SIGN, OWN))],
+    Source.FORM: [(Sign.LOOKS, (WAITS, RESTS, WORKS, ENDED), (GUESS,)), (Sign.DOUBTS, (WAITS, RESTS, WORKS), (GUESS,))],
+}
+
+
+def claim(source: Source) -> some.SearchStrategy[Claim | None]:
+    """What a source may claim, or nothing."""
+    return some.one_of(
+        some.none(),
+        *(
+            some.builds(
+                Claim,
+                some.just(source),
+                some.just(sign),
+                some.sampled_from(states),
+                KINDS,
+                some.sampled_from(weights),
+                some.just(source is Source.SCREEN and WAITS in states and sign is not Sign.DRAWN),
+            )
+            for sign, states, weights in MAY[source]
+        ),
+    )
+
+
+def all_claims() -> some.SearchStrategy[Claims]:
+    """What all sources may claim together."""
+    return some.builds(Claims, **{one.name: claim(Source(one.name)) for one in fields(Claims)})
+
+
+@given(all_claims())
+def test_every_combination_has_one_outcome_with_a_reason(of: Claims) -> None:
+    outcome, row = decide(of)
+    assert outcome.state in State and row.why and row.gives.words
+
+
+@given(all_claims())
+def test_a_key_follows_only_from_a_claim_that_carries_it_and_two_rows(of: Claims) -> None:
+    outcome, row = decide(of)
+    if outcome.keys:
+        assert row.name in ("its own dialog", "read") and of.screen is not None and of.screen.keys
+        assert (outcome.certainty, outcome.state, outcome.by) == (Certainty.SURE, WAITS, Source.SCREEN)
+
+
+@given(all_claims())
+def test_only_what_the_page_names_is_sure_without_the_kernel(of: Claims) -> None:
+    outcome, row = decide(of.without(Source.KERNEL))
+    exempt = {"ended below what started it", "its own dialog", "a read that blocks"}
+    by_word = {"says what it shows", "says what it does, below a quotation", "says what nothing else shows"}
+    assert outcome.certainty is not Certainty.SURE or row.name in exempt | by_word
+
+
+@given(all_claims(), some.sampled_from([Source.KERNEL, Source.FOREGROUND, Source.MOTION]))
+def test_removing_a_fact_never_turns_maybe_into_sure(of: Claims, source: Source) -> None:
+    """But for a program's own dialog, and what the program says, which are rows."""
+    before, _ = decide(of)
+    after, row = decide(of.without(source))
+    rows = {"its own dialog", "says what it shows", "says what it does, below a quotation"}
+    exempt = rows | {"says what nothing else shows", "a read that blocks"}
+    if before.certainty is Certainty.MAYBE and row.name not in exempt:
+        assert after.certainty is not Certainty.SURE or source is not Source.KERNEL or not of.kernel
+
+
+@given(all_claims())
+def test_a_secret_that_is_hidden_stays_one(of: Claims) -> None:
+    """Whatever a prompt looks like: what is typed at it is not shown."""
+    hidden = of.kernel is not None and of.kernel.sign in (Sign.HIDDEN, Sign.NOBODY_SEEN)
+    outcome, _ = decide(of)
+    if hidden and outcome.by is Source.SCREEN and outcome.state is WAITS and of.screen and of.screen.keys:
+        assert outcome.kind is Kind.SECRET
+
+
+def some_of(source: Source) -> list[Claim | None]:
+    """Each that it may claim, and nothing."""
+    found: list[Claim | None] = [None]
+    for sign, states, weights in MAY[source]:
+        keys = source is Source.SCREEN and WAITS in states and sign is not Sign.DRAWN
+        found += [Claim(source, sign, state, weight=weight, keys=keys) for state in states for weight in weights]
+    return found
+
+
+def test_every_row_decides_something() -> None:
+    """Of screen, kernel, signal and one more: a row that decides nothing goes."""
+    decided = set()
+    main = [Source.SCREEN, Source.KERNEL, Source.SIGNAL]
+    for one in (source for source in Source if source not in main):
+        sources = [*main, one]
+        for chosen in itertools.product(*map(some_of, sources)):
+            decided.add(decide(Claims(**dict(zip(map(str, sources), chosen, strict=True))))[1].name)
+    assert [row.name for row in ROWS if row.name not in decided] == []
+
+
+def test_what_would_come_out_otherwise() -> None:
+    prompt = Claim(Source.SCREEN, Sign.PROMPT, WAITS, Kind.CONFIRM, SIGN, keys=True)
+    of = Claims(screen=prompt, kernel=Claim(Source.KERNEL, Sign.NOBODY_READS, WORKS, weight=SIGN))
+    assert [(source, row.name) for source, _, row in otherwise(of)] == [
+        (Source.SCREEN, "nothing stands there, and nothing reads"),
+        (Source.KERNEL, "the screen alone"),
+    ]
+    assert decide(evolve(of, kernel=None))[0].certainty is Certainty.MAYBE
+
+
+def test_the_page_has_the_rows() -> None:
+    """To write them: python scripts/rules_page.py."""
+    assert "\n".join(printed()) in PAGE.read_text()
+
+
+def test_the_page_is_short() -> None:
+    words = [word for word in PAGE.read_text().split() if word.strip("|-#*`<>!.")]
+    assert len(words) <= 1500
