@@ -5,7 +5,8 @@ A source that claims nothing decides nothing.  ``scripts/rules_page.py`` writes 
 
 from __future__ import annotations
 
-from typing import Callable, Iterator
+from types import MappingProxyType
+from typing import Callable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -62,11 +63,11 @@ def otherwise(of: Claims) -> Iterator[tuple[Source, Outcome, Row]]:
             yield claim.source, outcome, row
 
 
-def printed() -> Iterator[str]:
-    """The rows as a table of Markdown."""
-    yield from ("| row | if | then | because |", "| --- | --- | --- | --- |")
+def printed(counts: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """The rows as a table of Markdown; `counts` say by a row's name how often it was right."""
+    yield from ("| row | if | then | because | right |", "| --- | --- | --- | --- | --- |")
     for row in ROWS:
-        yield f"| {row.name} | {row.when} | {row.gives.words} | {row.why} |"
+        yield f"| {row.name} | {row.when} | {row.gives.words} | {row.why} | {counts.get(row.name, '')} |"
 
 
 # What conditions are made of.
@@ -211,7 +212,7 @@ ROWS: tuple[Row, ...] = (
         _as(State.UNKNOWN, MAYBE),
         "it needs a signal, not a key",
     ),
-    Row("secret", claims(_kernel, Sign.SECRET), _SECRET, "64 of 64"),
+    Row("secret", claims(_kernel, Sign.SECRET), _SECRET, "a terminal hides only a secret"),
     # What is left where an agent ended
     Row(
         "ended, and something speaks",
@@ -253,7 +254,7 @@ ROWS: tuple[Row, ...] = (
         "read",
         _asks & _undoubted & ~refuted & ~contradicted & _read_or_dialog & ~_by_form,
         _of_screen(SURE, keys=True),
-        "498 of 501",
+        "somebody has to type there",
     ),
     Row(
         "a read that blocks",
@@ -320,7 +321,7 @@ ROWS: tuple[Row, ...] = (
         "nothing stands there, and nothing reads",
         ~_matched & ~_undecided & ~_pager & _unread & ~_says_waiting & ~_by_form,
         _as(State.WORKING, SURE),
-        "318 of 320",
+        "it computes, or waits for something else",
     ),
     Row(
         "somebody says so",
@@ -345,7 +346,7 @@ ROWS: tuple[Row, ...] = (
         _of(_form, MAYBE),
         "as screens of other programs are",
     ),
-    Row("quoted or answered", refuted, _as(State.WORKING, MAYBE), "67 of 74"),
+    Row("quoted or answered", refuted, _as(State.WORKING, MAYBE), "what it asks is text, or is over"),
     Row("the screen alone", _matched, _of_screen(MAYBE), "it can be a picture of a prompt"),
     Row(
         "undecided, and it reads",
@@ -371,7 +372,7 @@ ROWS: tuple[Row, ...] = (
         "its text is printed, or was left",
     ),
     Row("a pager", _pager, _of(Source.FOREGROUND, MAYBE), "at rest it waits for a key"),
-    Row("reads and rests", _at_rest, _of(_kernel, MAYBE), "65 of 91"),
+    Row("reads and rests", _at_rest, _of(_kernel, MAYBE), "most that read at rest ask"),
     Row("runs", claims(Source.FOREGROUND), _of(Source.FOREGROUND, MAYBE), "it shows no prompt"),
     Row("the look of the screen", claims(_screen), _of(_screen, MAYBE), "nothing else is known"),
     Row("nothing", When("nothing else fits", lambda of: True), _as(State.WORKING, MAYBE), "no signature matches"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 from attrs import evolve, fields
@@ -157,7 +158,7 @@ def test_what_would_come_out_otherwise() -> None:
 
 def test_the_page_has_the_rows() -> None:
     """To write them: python scripts/rules_page.py."""
-    assert "\n".join(printed()) in PAGE.read_text()
+    assert "\n".join(printed()) in re.sub(r" \d+ of \d+ \|$", "  |", PAGE.read_text(), flags=re.M)
 
 
 def test_the_page_is_short() -> None:
