@@ -10,7 +10,7 @@ from typing import Callable, Iterable, Iterator, Sequence
 from attrs import evolve, frozen
 
 from stallkit.detect.signature import Pack
-from stallkit.errors import PackError, PackLoadError, SignatureError
+from stallkit.errors import PackError, PackFormatError, PackLoadError, SignatureError
 from stallkit.lab.corpus_lines import Case
 from stallkit.lab.lint import (
     answers,
@@ -26,6 +26,7 @@ from stallkit.lab.lint import (
 from stallkit.lab.lint.findings import CODES, Finding, Level, in_order
 from stallkit.lab.lint.pack_reading import read_subject
 from stallkit.lab.lint.subject import Subject
+from stallkit.packs.agent_file import agent_files, parse_agents
 from stallkit.packs.registry import Installed, find, installed
 from stallkit.testing import Example
 
@@ -148,10 +149,20 @@ def _lint_file(
         return Linted(default, (Finding("SK001", CODES["SK001"].level, "not UTF-8", default, str(shown), line),))
     except OSError as error:
         return _broken(default, str(shown), error.strerror or str(error))
-    subject = read_subject(text, str(shown), default, screens, installed().packs)
+    subject = _with_agents(read_subject(text, str(shown), default, screens, installed().packs), file)
     found = lint_subject(subject, thorough, cases)
     stays, notes = ignored.sorted_out(found.findings, text, subject)
     return evolve(found, findings=in_order(stays), notes=(*found.notes, *notes))
+
+
+def _with_agents(subject: Subject, file: Traversable) -> Subject:
+    """The subject with the agent files beside its pack file; one that cannot be read is a finding."""
+    try:
+        agents = parse_agents(agent_files(file.parent)) if isinstance(file, Path) else ()
+    except PackFormatError as error:
+        fault = Finding("SK002", CODES["SK002"].level, error.why, subject.pack.name, error.path, error.line)
+        return evolve(subject, refused=(*subject.refused, fault))
+    return evolve(subject, pack=subject.pack.with_agents(agents))
 
 
 def _home(pack: Pack) -> tuple[Traversable, str] | None:

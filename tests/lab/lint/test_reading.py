@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.lab.lint.pack_reading import read_subject
+from stallkit.lab.lint.runner import lint_path
 
 BROKEN_PACKS = Path(__file__).parents[2] / "fixtures" / "broken_packs"
 
@@ -93,3 +94,11 @@ def test_screens_of_a_signature_that_cannot_be_read_prove_nothing() -> None:
 
     found = lint_path(BROKEN_PACKS / "lost_signature", thorough=False).findings
     assert [(one.code, one.line, one.signature) for one in found] == [("SK405", None, "lost"), ("SK002", 16, "lost")]
+
+
+def test_a_broken_agent_file_is_a_finding(tmp_path: Path) -> None:
+    row = 'id = "asks"\ntitle = "asks"\nstate = "waiting"\nkind = "text"\nall_of = ["Go on?"]\n'
+    (tmp_path / "signatures.toml").write_text(f"format = 1\n[[signature]]\n{row}")
+    (tmp_path / "agent.toml").write_text('format = 1\nname = "acme"\n\n[process]\nnames = ["acme"]\nreport = true\n')
+    found = [one for one in lint_path(tmp_path / "signatures.toml", thorough=False).findings if one.code == "SK002"]
+    assert [(Path(one.file).name, one.line) for one in found] == [("agent.toml", 6)] and "report" in found[0].message
