@@ -15,6 +15,7 @@ from typing import Callable
 
 from attrs import evolve
 
+from stallkit.detect.dialog_parser import Reading
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
@@ -57,8 +58,8 @@ MOVES_S = 0.57  # between two looks that tell which rows of a screen move: no wh
 VERIFY_TIMEOUT_S = 3.0  # for a program to show that it took an answer
 INTERRUPT_TIMEOUT_S = 10.0  # for an agent to end its turn
 REACT_S = 0.3  # a prompt stands so long with what was typed before the next key, if nothing but a key has it go on
-# For which a person's answer is tried again: while the program draws at the very moment of each try, or what asks looks
-# as what was answered less than `REST_S` ago.
+# For which an answer is tried again: while the program draws at the very moment of each try, or what asks looks as what
+# was answered less than `REST_S` ago.
 TRIES_S = 12.0
 AGAIN_S = 10.0  # in which a key is tried again that the program's own output kept back: many write now and then
 SURE_S = 2.0  # for an answered prompt's terminal to rest, so that the next key is beyond doubt
@@ -79,19 +80,21 @@ def press(
     """Press what was decided in the session that was `seen`, once, and report the outcome.
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
-    A person's answer is tried again for some seconds where the program did something at the very moment of the press:
-    of a dialog that was wholly recognised its own rows must be as they were seen, whatever moves above them.
+    Of a dialog that was wholly recognised its own rows must be as they were seen, whatever moves above them.  An answer
+    to one, and any answer of a person's, is tried again for some seconds if the program did something at the very
+    moment of the press.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
         sleep(MOVES_S)
-    until = clock() + TRIES_S
+    until, persons = clock() + TRIES_S, isinstance(request, Answer | Pick)
+    recognised = _dialog(request, judged(engine, seen)) is not None
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
-        again = not isinstance(now, Outcome) or now.why == PRESSED
+        again = not isinstance(now, Outcome) or (now.why == PRESSED and persons)
         again = again or (isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine))
-        missed = again and outcome.end is End.REFUSED and isinstance(request, Answer | Pick)
+        missed = again and outcome.end is End.REFUSED and (persons or recognised)
         if not missed:
             return outcome
         if clock() >= until:
@@ -217,9 +220,14 @@ def _strokes(request: Request, now: Snapshot, verdict: Verdict) -> Strokes | str
 
 
 def _first_row(request: Request, verdict: Verdict) -> int:
-    """The first row of what the request is bound to: of a dialog that a person answers, else of the whole screen."""
-    dialog = verdict.detection.dialog if isinstance(request, Answer | Pick) else None
+    """The first row of what the request is bound to: of a recognised dialog that is answered, else of the screen."""
+    dialog = _dialog(request, verdict)
     return dialog.first if dialog else 0
+
+
+def _dialog(request: Request, verdict: Verdict) -> Reading | None:
+    """The recognised dialog that the request answers, if it is one."""
+    return verdict.detection.dialog if isinstance(request, Press | Choose | Answer | Pick) else None
 
 
 def _judged(request: Request, engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:

@@ -63,10 +63,19 @@ def press(transport: MemoryTransport, decision: Request | None = None, clock: Fa
     return press_at(transport, decision or Press(TRUST), transport.now, ENGINE, clock, clock.sleep)
 
 
-def test_a_mark_that_blinks_above_a_prompt_keeps_no_persons_answer_back() -> None:
-    """It is pressed once the screen is as it was seen; a machine's key is refused at once."""
+def test_a_mark_that_blinks_above_a_prompt_keeps_no_answer_back() -> None:
+    """It is pressed once the screen is as it was seen, or at the rows of a program's own dialog, whatever is above.
+
+    A machine's key at a prompt of any program is refused at once.
+    """
     seen, blinks = (Screen.from_text(f"{mark} Making\nYes, I trust this folder", cursor=(24, 1)) for mark in "* ")
-    for request, sent in ((Answer(Keys.parse("1")), [b"1"]), (Press(TRUST), [])):
+    anybodys = Engine([evolve(PACK, foreground=())])
+    for engine, request, sent in (
+        (ENGINE, Answer(Keys.parse("1")), [b"1"]),
+        (ENGINE, Press(TRUST), [b"1\r"]),
+        (anybodys, Answer(Keys.parse("1")), [b"1"]),
+        (anybodys, Press(TRUST), []),
+    ):
         transport, clock = session(lambda keys: "thanks", seen), FakeClock()
         before, transport.now = transport.now, evolve(transport.now, screen=blinks)
 
@@ -75,8 +84,18 @@ def test_a_mark_that_blinks_above_a_prompt_keeps_no_persons_answer_back() -> Non
             if not transport.sent:
                 transport.now = evolve(transport.now, screen=seen)
 
-        outcome = press_at(transport, request, before, ENGINE, clock, sleep)
+        outcome = press_at(transport, request, before, engine, clock, sleep)
         assert transport.sent == sent and bool(outcome.keys) == bool(sent), outcome
+
+
+def test_a_dialog_that_was_exchanged_gets_no_key() -> None:
+    """Another one in its place, with the same rows above and below, while whoever answers made up their mind."""
+    for request in (Press(TRUST), Answer(Keys.parse("1"))):
+        transport, clock = session(lambda keys: "thanks"), FakeClock()
+        before = transport.now
+        transport.now = evolve(transport.now, screen=Screen.from_text("Yes, I trust this folder too", cursor=(28, 0)))
+        outcome = press_at(transport, request, before, ENGINE, clock, clock.sleep)
+        assert not transport.sent and outcome.end is End.REFUSED, outcome
 
 
 # --- refused ---
