@@ -185,7 +185,7 @@ def unknown(line: str) -> str:
         words = shlex.split(line.replace("'", "").replace('"', ""), comments=True)[1:]
     except ValueError as error:
         return str(error)
-    context = click.Context(cli, info_name="stallkit")
+    context = click.Context(cli, info_name="stallkit", **cli.context_settings)
     command: click.Command = cli
     for word in words:
         if word in ("--", "|", ";", "&&"):

@@ -16,7 +16,7 @@ __all__ = ["pages"]
 
 def pages() -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
-    context = click.Context(cli, info_name="stallkit")
+    context = click.Context(cli, info_name="stallkit", **cli.context_settings)
     verbs = [(verb, found) for verb in cli.list_commands(context) if (found := cli.get_command(context, verb))]
     summaries = {item.value: item.help or "" for item in cli.shell_complete(context, "")}
     rows = [(f"[`{verb}`]({verb}.md)", prose(summaries.get(verb, ""))) for verb, found in verbs if not found.hidden]

@@ -162,7 +162,7 @@ def with_json(command: click.Command, context: click.Context, words: tuple[str, 
 
 
 def test_every_command_with_json_has_a_schema_and_is_tried() -> None:
-    found = set(with_json(cli, click.Context(cli)))
+    found = set(with_json(cli, click.Context(cli, **cli.context_settings)))
     assert found <= set(SCHEMAS) and set(COMMANDS) <= found
     assert found == {name for name, _ in TYPED} | {*ELSEWHERE, "watch"}
     for name, file in ELSEWHERE.items():
