@@ -15,7 +15,6 @@ from typing import Callable
 
 from attrs import evolve
 
-from stallkit.detect.dialog_parser import Reading
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
@@ -80,20 +79,22 @@ def press(
     """Press what was decided in the session that was `seen`, once, and report the outcome.
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
-    Of a dialog that was wholly recognised its own rows must be as they were seen, whatever moves above them.  An answer
-    to one, and any answer of a person's, is tried again for some seconds if the program did something at the very
-    moment of the press.
+    A person's answer, and a machine's key at a dialog that was wholly recognised, is tried again for some seconds if
+    the program did something at the very moment of the press: for a person the dialog's own rows must be as they were
+    seen, whatever moves above them, for a machine the whole screen.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
         sleep(MOVES_S)
     until, persons = clock() + TRIES_S, isinstance(request, Answer | Pick)
-    recognised = _dialog(request, judged(engine, seen)) is not None
+    recognised = isinstance(request, Press | Choose) and judged(engine, seen).detection.dialog is not None
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
         again = not isinstance(now, Outcome) or (now.why == PRESSED and persons)
-        again = again or (isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine))
+        again = again or (
+            isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine, persons)
+        )
         missed = again and outcome.end is End.REFUSED and (persons or recognised)
         if not missed:
             return outcome
@@ -102,13 +103,16 @@ def press(
         sleep(POLL_S)
 
 
-def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine) -> bool:
+def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine, persons: bool) -> bool:
     """Whether the same prompt stands on a screen that moved, or may: what blinks is soon again as it was seen."""
     if now is None or now.identity != seen.identity:
         return False
     was, found = judged(engine, seen).detection, judged(engine, now).detection
-    if was.match is None or found.match is None or (was.dialog and found.dialog):
+    if was.match is None or found.match is None:
         return False
+    if was.dialog and found.dialog:  # a person's answer is bound to its rows: they are others
+        same = seen.below(was.dialog.first).screen.fingerprint == now.below(found.dialog.first).screen.fingerprint
+        return same and not persons
     return (found.match.signature, found.match.line) == (was.match.signature, was.match.line)
 
 
@@ -220,14 +224,9 @@ def _strokes(request: Request, now: Snapshot, verdict: Verdict) -> Strokes | str
 
 
 def _first_row(request: Request, verdict: Verdict) -> int:
-    """The first row of what the request is bound to: of a recognised dialog that is answered, else of the screen."""
-    dialog = _dialog(request, verdict)
+    """The first row of what the request is bound to: of a dialog that a person answers, else of the whole screen."""
+    dialog = verdict.detection.dialog if isinstance(request, Answer | Pick) else None
     return dialog.first if dialog else 0
-
-
-def _dialog(request: Request, verdict: Verdict) -> Reading | None:
-    """The recognised dialog that the request answers, if it is one."""
-    return verdict.detection.dialog if isinstance(request, Press | Choose | Answer | Pick) else None
 
 
 def _judged(request: Request, engine: Engine, now: Snapshot, before: Snapshot) -> Verdict:

@@ -64,10 +64,7 @@ def press(transport: MemoryTransport, decision: Request | None = None, clock: Fa
 
 
 def test_a_mark_that_blinks_above_a_prompt_keeps_no_answer_back() -> None:
-    """It is pressed once the screen is as it was seen, or at the rows of a program's own dialog, whatever is above.
-
-    A machine's key at a prompt of any program is refused at once.
-    """
+    """It is pressed once the screen is as it was seen; a machine's key only at a program's own dialog, else refused."""
     seen, blinks = (Screen.from_text(f"{mark} Making\nYes, I trust this folder", cursor=(24, 1)) for mark in "* ")
     anybodys = Engine([evolve(PACK, foreground=())])
     for engine, request, sent in (
@@ -86,6 +83,18 @@ def test_a_mark_that_blinks_above_a_prompt_keeps_no_answer_back() -> None:
 
         outcome = press_at(transport, request, before, engine, clock, sleep)
         assert transport.sent == sent and bool(outcome.keys) == bool(sent), outcome
+
+
+def test_a_machines_key_is_bound_to_what_stands_above_the_dialog_too() -> None:
+    """However long it is tried again."""
+    transport, clock = (
+        session(lambda keys: "thanks", Screen.from_text("\nYes, I trust this folder", cursor=(24, 1))),
+        FakeClock(),
+    )
+    before = transport.now
+    transport.now = evolve(before, screen=Screen.from_text("rm -rf ~\nYes, I trust this folder", cursor=(24, 1)))
+    outcome = press_at(transport, Press(TRUST), before, ENGINE, clock, clock.sleep)
+    assert not transport.sent and outcome.end is End.REFUSED and "tried again" in outcome.why, outcome
 
 
 def test_a_dialog_that_was_exchanged_gets_no_key() -> None:
