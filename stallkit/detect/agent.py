@@ -6,8 +6,8 @@ finds nothing.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Collection, Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import Collection, Iterable
 
 import regex
 from attrs import field, frozen
@@ -104,17 +104,15 @@ class Vocabulary:
     """What the programs of some packs write of themselves.
 
     >>> known = Vocabulary([Agent("acme", Process(["acme"]), Title(waiting=["needs you"]))])
-    >>> list(known.titled("acme needs you"))
-    [('acme', 'waiting', 'needs you')]
+    >>> known.titled("acme needs you")
+    (('acme', 'waiting', 'needs you'),)
     """
 
     agents: tuple[Agent, ...] = field(default=(), converter=_agents)
 
-    def titled(self, title: str) -> Iterator[tuple[str, str, str]]:
+    def titled(self, title: str) -> tuple[tuple[str, str, str], ...]:
         """Which agent says by a terminal's title that it is in which state, and the words that say so."""
-        for name, state, pattern in self._titles:
-            if found := _search(pattern, title):
-                yield name, state, found[0]
+        return _titled(self, title)
 
     def retries(self, row: str) -> bool:
         """Whether a row says that a program goes on by itself."""
@@ -147,7 +145,8 @@ class Vocabulary:
         return sorted(found, key=lambda one: one.name)
 
     @cached_property
-    def _titles(self) -> list[tuple[str, str, regex.Pattern[str]]]:
+    def titles(self) -> list[tuple[str, str, regex.Pattern[str]]]:
+        """The patterns of titles, each with its agent and the state that it tells."""
         return [
             (agent.name, state, regex.compile(pattern))
             for agent in self.agents
@@ -164,12 +163,17 @@ class Vocabulary:
 NO_WORDS = Vocabulary()
 
 
+@lru_cache(maxsize=512)  # a title stays, and is looked at every second
+def _titled(words: Vocabulary, title: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((name, state, found[0]) for name, state, one in words.titles if (found := _search(one, title)))
+
+
 def _any(patterns: list[regex.Pattern[str]], row: str) -> bool:
     return any(_search(one, row) for one in patterns)
 
 
 def _search(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
     try:
-        return pattern.search(text, timeout=TIMEOUT_S, concurrent=True)
+        return pattern.search(text, timeout=TIMEOUT_S)
     except TimeoutError:
         return None

@@ -7,6 +7,7 @@ that two programs which draw the same thing in different ways have features in c
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Iterable, Iterator
 
 from stallkit.detect.chat_log import talks
@@ -46,6 +47,7 @@ def features(snapshot: Snapshot, shown: Shown, rests: bool | None) -> frozenset[
     return found | {f"talks, {one}" for one in found} if talks(snapshot.screen) else found
 
 
+@lru_cache(maxsize=4_096)  # most rows stood in the look before, a second ago
 def tokens(row: str) -> tuple[str, ...]:
     """What stands in a row: words in small letters, and names in capitals for what is drawn in many ways.
 
