@@ -13,7 +13,7 @@ __all__ = ["give_back"]
 _package: Any = sys.modules["stallkit"]  # which loads `dump` and `load` when they are used
 _KINDS = {
     "stallkit.detect.engine": "Detection",
-    "stallkit.evidence.snapshot": "Verdict",
+    "stallkit.judging.verdict": "Verdict",
     "stallkit.press.check": "CheckResult",
     "stallkit.press.events": "Event",
     "stallkit.probes.report": "TerminalReport",

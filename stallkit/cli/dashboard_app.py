@@ -33,7 +33,6 @@ __all__ = ["Dashboard"]
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
-REPAINTS_S = 0.5  # after a change of the size
 _QUEUE = {"no": 4, "age": 5, NAME: 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
 _SESSIONS = {NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
 _WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
@@ -142,8 +141,6 @@ class Dashboard(App[None]):
 
     def on_resize(self) -> None:
         self.call_after_refresh(lambda: self._show(self.board))
-        # A frame that was on its way when the terminal shrank has scrolled it.
-        self.set_timer(REPAINTS_S, lambda: self.screen.refresh(repaint=True))
 
     @property
     def chosen(self) -> tuple[Row | None, Item | None]:
