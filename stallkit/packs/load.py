@@ -28,20 +28,10 @@ from stallkit.terminal import keys
 __all__ = ["checked_before", "load_pack", "restored", "through"]
 
 _FILE, _DIGEST = "signatures.toml", sha256().digest_size
-_CODE = (
-    signature,
-    keys,
-    composer,
-    dialog,
-    agent,
-    pattern,
-    dialog_rows,
-    agent_file,
-    reader,
-    sys.modules[__name__],
-)
+_VALUES_OF = (signature, keys, composer, dialog, agent)  # the classes that a pack is made of
+_CODE = (*_VALUES_OF, pattern, dialog_rows, agent_file, reader, sys.modules[__name__])
 _ROOMS = ("stallkit.detect.", "stallkit.terminal.")
-_CLASSES = [one for module in _CODE[:5] for one in vars(module).values() if isinstance(one, type)]
+_CLASSES = [one for module in _VALUES_OF for one in vars(module).values() if isinstance(one, type)]
 _VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith(_ROOMS)}
 _MADE_BY = sha256(b"".join([sys.version.encode(), *(Path(str(one.__file__)).read_bytes() for one in _CODE)])).digest()
 _checked: dict[int, tuple[signature.Signature, ...]] = {}  # by identity: the signatures whose patterns were checked
