@@ -14,6 +14,12 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from secret_kinds import Planted
+from stallkit_lab.capture import captured
+from stallkit_lab.evaluate.compare import save
+from stallkit_lab.evaluate.prediction import Prediction
+from stallkit_lab.evaluate.report_html import page
+from stallkit_lab.record.asciicast import Header
+from stallkit_lab.record.recording import RecordingWriter
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.main import main
@@ -21,12 +27,6 @@ from stallkit.cli.panel import show
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.lab.capture import captured
-from stallkit.lab.evaluate.compare import save
-from stallkit.lab.evaluate.prediction import Prediction
-from stallkit.lab.evaluate.report_html import page
-from stallkit.lab.record.asciicast import Header
-from stallkit.lab.record.recording import RecordingWriter
 from stallkit.notify.cloud_event import CloudEvent
 from stallkit.notify.hooks import Webhook
 from stallkit.notify.notice import Notice
@@ -169,7 +169,7 @@ def notices(folder: Path, texts: Sequence[Planted]) -> None:
 def html(folder: Path, texts: Sequence[Planted]) -> None:
     found = _predictions(texts)
     settings = {"packs": {"p": "1"}, "screen_only": False, "leave_out": None}
-    from stallkit.lab.evaluate.evaluation import tally
+    from stallkit_lab.evaluate.evaluation import tally
 
     result = {**tally(found), "settings": settings, "problems": [one.text for one in texts]}
     (folder / "page.html").write_text(page(result, found))

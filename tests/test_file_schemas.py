@@ -9,9 +9,9 @@ from typing import Any, Callable
 
 import jsonschema_rs
 import pytest
+from stallkit_lab.new_pack import files, names_of
 
 from stallkit.errors import ConfigError, PackFormatError
-from stallkit.lab.new_pack import files, names_of
 from stallkit.packs.agent_file import agent_schema, parse_agent
 from stallkit.packs.file import parse_pack
 from stallkit.packs.pack_schema import pack_schema

@@ -21,7 +21,7 @@ from terminals import wait_for
 from stallkit import json_schema
 from stallkit.cli.commands import cli
 from stallkit.cli.json_shapes import schema_of_shape
-from stallkit.cli.printed_json import COMMANDS, PRINTED, SCHEMAS
+from stallkit.cli.printed_json import all_printed
 from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
@@ -163,13 +163,13 @@ def with_json(command: click.Command, context: click.Context, words: tuple[str, 
 
 def test_every_command_with_json_has_a_schema_and_is_tried() -> None:
     found = set(with_json(cli, click.Context(cli, **cli.context_settings)))
-    assert found <= set(SCHEMAS) and set(COMMANDS) <= found
+    assert found <= set(all_printed().names) and set(all_printed().commands) <= found
     assert found == {name for name, _ in TYPED} | {*ELSEWHERE, "watch"}
     for name, file in ELSEWHERE.items():
         assert f'printed("{name}"' in (TESTS / file).read_text(), f"{file} tries {name}"
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", all_printed().shapes)
 def test_a_schema_is_one_and_refuses_something(name: str) -> None:
     schema = json_schema(name)
     jsonschema_rs.meta.validate(schema)
