@@ -23,7 +23,9 @@ class ManualPages(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Before the wheel is made."""
+        """Before the wheel is made; a checkout that is installed in place has none."""
+        if version == "editable":
+            return
         sys.path[:0] = [str(CHECKOUT), *map(str, CHECKOUT.glob("apps/*/src"))]
         from stallkit.cli.commands import OWN
         from stallkit.cli.manual import pages

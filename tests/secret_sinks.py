@@ -20,6 +20,11 @@ from stallkit_lab.evaluate.prediction import Prediction
 from stallkit_lab.evaluate.report_html import page
 from stallkit_lab.record.asciicast import Header
 from stallkit_lab.record.recording import RecordingWriter
+from stallkit_operator.audit import AuditLog
+from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, Who
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.config_shape import shape_diff
+from stallkit_operator.waiver import Waivers
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.main import main
@@ -36,11 +41,6 @@ from stallkit.runs import client
 from stallkit.sessions import runtime_log
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Register
-from stallkit.stuck.audit import AuditLog
-from stallkit.stuck.config_shape import shape_diff
-from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, Who
-from stallkit.stuck.queue import Queue
-from stallkit.stuck.waiver import Waivers
 from stallkit.supervise.loop_files import write_stop
 from stallkit.supervise.store import Store
 from stallkit.terminal.screen import Screen

@@ -8,20 +8,16 @@ A distribution names its set in its pyproject.toml:
 
 from __future__ import annotations
 
-import sys
-from functools import cache
 from importlib import import_module
 from typing import Mapping
 
 import click
-from attrs import frozen
+from attrs import field, frozen
 
 from stallkit.cli.json_shapes import Printed
-from stallkit.entry_points import entry_points
+from stallkit.distributions import brought, named
 
-__all__ = ["GROUP", "CommandSet", "brought"]
-
-GROUP = "stallkit.commands"
+__all__ = ["CommandSet", "command_sets"]
 
 
 @frozen
@@ -32,10 +28,9 @@ class CommandSet:
     'greet a session'
     """
 
-    verbs: Mapping[
-        str, tuple[str, str]
-    ]  # the module that has VERB_command, and what --help says in a row of 80 columns
+    verbs: Mapping[str, tuple[str, str]]  # the module with VERB_command, and what --help says of it in a row
     printed: str | None = None  # module:name of what these verbs print with --json, a `Printed`
+    offers: Mapping[str, str] = field(factory=dict)  # module:name of what other distributions use if it is there
 
     def command(self, verb: str) -> click.Command:
         """The command of this verb.  Raises whatever the import of its module raises."""
@@ -46,20 +41,10 @@ class CommandSet:
         """What its commands print with --json.  Raises whatever the import of its module raises."""
         if self.printed is None:
             return Printed()
-        module, _, name = self.printed.partition(":")
-        found: Printed = getattr(import_module(module), name)
+        found: Printed = named(self.printed)
         return found
 
 
-@cache
-def brought() -> tuple[CommandSet, ...]:
-    """The sets of the installed distributions; one that cannot be loaded is named on standard error, and left out."""
-    found = []
-    for one in entry_points(GROUP):
-        try:
-            found.append(one.load())
-        except Exception as error:
-            print(
-                f"stallkit: the commands of {one.distribution} are left out: {error}; install it again", file=sys.stderr
-            )
-    return tuple(found)
+def command_sets() -> tuple[CommandSet, ...]:
+    """Those of the installed distributions, without stallkit's own."""
+    return tuple(one for one in brought() if isinstance(one, CommandSet))

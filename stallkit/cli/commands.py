@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
-from stallkit.cli.command_set import CommandSet, brought
+from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.exits import Exit
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
@@ -20,12 +20,9 @@ __all__ = ["BROUGHT_BY", "OWN", "cli", "run", "summary"]
 OWN = CommandSet(
     {
         "attach": ("stallkit.cli.run_commands", "look at a run in the background, and answer it"),
-        "audit": ("stallkit.cli.audit_commands", "show what persons changed, and prove that it is all there"),
         "completion": ("stallkit.cli.completion_command", "print the completion script of a shell"),
         "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
         "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
-        "dashboard": ("stallkit.cli.dashboard_command", "sessions, sandboxes and the queue on one screen"),
-        "egress": ("stallkit.cli.remedy_commands", "edit which hosts a sandbox reaches"),
         "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
         "help": ("stallkit.cli.help_command", "show the help of a command"),
         "incidents": ("stallkit.cli.incident_commands", "list the latest incidents, newest last"),
@@ -34,22 +31,17 @@ OWN = CommandSet(
         "notify": ("stallkit.cli.notify_command", "send a test notice to each place that is set"),
         "output": ("stallkit.cli.output_commands", "print the last lines of a session, or how it ended"),
         "packs": ("stallkit.cli.packs_command", "list the installed packs"),
-        "pipelock": ("stallkit.cli.remedy_commands", "the same as egress"),
         "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
         "postmortem": ("stallkit.cli.output_commands", "show how a session ended, and why"),
         "probe": ("stallkit.cli.probe_command", "print the facts on a process's terminal, for a stream"),
         "release": ("stallkit.cli.incident_commands", "help a session again that its limits halted"),
         "report": ("stallkit.cli.report_command", "tell what happened to the watched sessions"),
-        "routes": ("stallkit.cli.remedy_commands", "edit what a sandbox reaches with credentials"),
         "run": ("stallkit.cli.run_commands", "run a command until it ends or needs input"),
-        "sandbox": ("stallkit.cli.sandbox_commands", "make a sandbox for an agent, with its proxies"),
         "schema": ("stallkit.cli.schema_command", "print a JSON schema: of packs, policies, settings, values"),
         "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
-        "serve": ("stallkit.cli.serve_command", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
         "start": ("stallkit.cli.session_commands", "start a command in a tmux session, to explain its end"),
         "status": ("stallkit.cli.status_commands", "show what the watched sessions do"),
         "stop": ("stallkit.cli.session_commands", "end sessions, and record how they ended"),
-        "stuck": ("stallkit.cli.stuck_commands", "answer what sessions and agents ask of a person"),
         "supervise": ("stallkit.cli.watch_commands", "watch the sessions that a file names, as a service"),
         "unmute": ("stallkit.cli.mute_commands", "tell of a session again"),
         "wait-ready": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
@@ -62,6 +54,7 @@ OWN = CommandSet(
 
 # What other distributions bring, so that one that is not installed can be named.
 BROUGHT_BY = {
+    "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
     "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",
 }
 
@@ -74,7 +67,7 @@ def summary(verb: str) -> str | None:
 
 def _bringing(verb: str) -> CommandSet | None:
     """The set that has this verb; stallkit's own goes first, and asks no other distribution."""
-    return OWN if verb in OWN.verbs else next((one for one in brought() if verb in one.verbs), None)
+    return OWN if verb in OWN.verbs else next((one for one in command_sets() if verb in one.verbs), None)
 
 
 def _distribution_of(verb: str) -> str | None:
@@ -84,7 +77,7 @@ def _distribution_of(verb: str) -> str | None:
 
 class _LazyGroup(VerbGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({verb for one in (OWN, *brought()) for verb in one.verbs})
+        return sorted({verb for one in (OWN, *command_sets()) for verb in one.verbs})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = _bringing(cmd_name)

@@ -18,8 +18,6 @@ from stallkit.probes.report import TerminalReport
 from stallkit.runs.run import RunResult
 from stallkit.sessions.model import ExitRecord
 from stallkit.signals.tool_call import AskedInside
-from stallkit.stuck.answering import Result
-from stallkit.stuck.item import Item
 
 __all__ = ["PRINTED"]
 
@@ -37,13 +35,6 @@ _VALUES: Mapping[str, type] = {
 _SAME: Mapping[str, str] = {
     "probe": "terminal-report",
     "watch": "event",
-    "stuck-answer": "stuck-reply",
-    "stuck-approve": "stuck-reply",
-    "stuck-decline": "stuck-reply",
-    "stuck-triage": "stuck-show",
-    "egress-edit": "routes-edit",
-    "routes-reload": "routes-edit",
-    "pipelock-edit": "routes-edit",
 }
 
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
@@ -74,14 +65,6 @@ _REPORTED: Shape = {
     "restarts": "integer", "restarts_failed": "integer", "resumed": "integer", "failures": _TIMES, "limits": _TIMES,
     "ends": _TIMES, "troubles": "integer", "turns": "integer",
 }  # fmt: skip
-_SANDBOX: Shape = {
-    "name": "text", "version": "integer", "directory": "text", "branch": "text?", "repository": "text?",
-    "pull_request": "integer?", "engine": "text", "image": "text?",
-}  # fmt: skip
-_WAIVER: Shape = {
-    "id": "integer", "subject": "text", "gate": "text", "why": "text", "by": "text", "through": "text",
-    "item": "integer?", "granted": "time", "expires": "time", "revoked": "time?",
-}  # fmt: skip
 
 # By the command's words: what it is about, and the shape without `version`.
 _SHAPES: Mapping[str, tuple[str, Shape]] = {
@@ -92,18 +75,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         }]},
         RunResult,
     )),
-    "audit-show": ("what persons changed; further keys are of the event", {
-        "events": [{
-            "log": "text", "version": "integer", "n": "integer", "time": "time", "event": "text", "previous": "text",
-            "*": "any",
-        }],
-    }),
-    "audit-verify": ("whether the logs are whole", {
-        "logs": [{
-            "log": "text", "lines": "integer", "last": "text", "findings": [{"line": "integer", "why": "text"}],
-            "notes": ["text"],
-        }],
-    }),
     "config-show": (
         "the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}], "ignored": ["text"]}
     ),
@@ -176,9 +147,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
         "troubles": "integer", "sessions": [_REPORTED],
     }),
-    "routes-edit": ("the edit of a proxy", {
-        "sandbox": "text", "result": "text", "why": "text?", "diff": "text", "notes": ["text"],
-    }),
     "send": ("whether the text was typed", (
         {
             "target": "text", "sent": Sent, "why": "text",
@@ -188,7 +156,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     )),
     "start": ("the session that was started, with `--manifest` its sandbox", (
         {"session": _SESSION},
-        {"session": "text", "sandbox": _SANDBOX, "sealed": "flag"},
+        "@started_sandbox",
     )),
     "status": ("what each watched session does", {
         "sessions": [_WATCHED],
@@ -197,20 +165,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     "stop": ("how each session was ended", {
         "sessions": [({"name": "text", "cause": "text", "why": "text"}, {"name": "text", "error": "text"})],
     }),
-    "stuck-list": ("what waits for a person", {"items": [Item]}),
-    "stuck-manifest": ("what a sandbox was started from", {
-        "sandbox": _SANDBOX, "text": "text",
-        "history": [{
-            "version": "integer", "at": "text", "by": "text", "why": "text?", "item": "integer?", "changes": ["text"],
-        }],
-    }),
-    "stuck-reply": ("what came of an answer", {
-        "result": Result, "why": "text", "item": Item,
-    }),
-    "stuck-show": ("one item", {"item": Item}),
-    "stuck-waive": ("the waiver that was granted", {"waiver": _WAIVER}),
-    "stuck-waived": ("whether an operation is let through", {"waived": "flag", "waiver": (_WAIVER, "null")}),
-    "stuck-waivers": ("what is let through", {"waivers": [_WAIVER]}),
     "wait-ready": ("whether an agent is at its composer", (
         {
             "target": "text", "ready": Ready, "why": "text", "dismissed": ["text"],

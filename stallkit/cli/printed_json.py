@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from stallkit.cli.command_set import brought
+from stallkit.cli.command_set import command_sets
 from stallkit.cli.commands import OWN
 from stallkit.cli.json_shapes import Printed, schema_of_shape
 from stallkit.jsonio import VERSION, schema
@@ -17,7 +17,7 @@ __all__ = ["all_printed", "json_schema"]
 def all_printed() -> Printed:
     """What the commands of all installed distributions print."""
     found = Printed()
-    for one in (OWN, *brought()):
+    for one in (OWN, *command_sets()):
         found = found.joined(one.shapes())
     return found
 

@@ -20,14 +20,13 @@ from stallkit.cli.common import config_option, log_option, session_options, show
 from stallkit.cli.parameters import POLICY, TARGET, Duration
 from stallkit.cli.report_command import summarise
 from stallkit.cli.watch_table import LiveTable
-from stallkit.config import FILE, event_log, queue_file, store_file, user_config
+from stallkit.config import FILE, event_log, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
+from stallkit.distributions import offered
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.jsonio import dump
 from stallkit.notify.channels import SHOWN, Shown
 from stallkit.press.events import Event
-from stallkit.stuck.filing import Filing
-from stallkit.stuck.queue import Queue
 from stallkit.supervise.service import opened, serve
 from stallkit.supervise.settings import Overrides, Settings, checked_files, load_settings
 from stallkit.supervise.sources import socket_of, sources_for
@@ -38,7 +37,6 @@ from stallkit.transports.base import Options
 
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 
-QUEUE_BUSY_S = 0.5  # that a look may wait for another process's write
 _TIME = Duration(above=True)
 
 
@@ -139,9 +137,9 @@ def run_watch(
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         _tell_who_watches(socket_of(options), targets, everything)
-        queue = Queue(queue_file(), busy_s=QUEUE_BUSY_S)
-        stack.callback(queue.close)
-        supervisor = opened(stack, settings, store, say, sources, log, options, Filing(queue, options))
+        open_escalations = offered("escalations")
+        escalations = open_escalations(stack, options) if open_escalations else None
+        supervisor = opened(stack, settings, store, say, sources, log, options, escalations)
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
         asyncio.run(serve(supervisor, each, settings, again, for_s, say))
 

@@ -15,7 +15,7 @@ import pytest
 from started import House
 from terminals import OnTerminal, Server
 
-from stallkit.cli.command_set import brought
+from stallkit.cli.command_set import command_sets
 from stallkit.cli.commands import OWN
 from stallkit.cli.manual import pages
 
@@ -118,7 +118,7 @@ def test_no_input_is_never_asked(house: House, terminal: Server) -> None:
 
 def test_manual_pages_are_good_roff(tmp_path: Path) -> None:
     names = []
-    for commands in (OWN, *brought()):
+    for commands in (OWN, *command_sets()):
         for name, content in pages("2026-11-24", commands):
             (tmp_path / name).write_text(content)
             names.append(name)
@@ -145,6 +145,6 @@ def test_a_wheel_carries_those_of_its_commands(project: str, tmp_path: Path) -> 
     [wheel] = tmp_path.glob("*.whl")
     found = {name.partition("/share/")[2] for name in zipfile.ZipFile(wheel).namelist() if "/share/" in name}
     [commands] = (
-        [OWN] if project == "." else [one for one in brought() if f"_{Path(project).name}." in str(one.printed)]
+        [OWN] if project == "." else [one for one in command_sets() if f"_{Path(project).name}." in str(one.printed)]
     )
     assert found == {f"man/man1/{name}" for name, _ in pages("", commands)}

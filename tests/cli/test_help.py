@@ -11,7 +11,7 @@ import click
 import pytest
 
 from stallkit.cli import verb_group
-from stallkit.cli.command_set import brought
+from stallkit.cli.command_set import command_sets
 from stallkit.cli.commands import BROUGHT_BY, cli
 from stallkit.cli.verb_group import GROUPS, OTHERS, dressed, grouped
 
@@ -144,8 +144,8 @@ def test_codes_are_folded_between_words() -> None:
 def without_apps(*words: str) -> subprocess.CompletedProcess[str]:
     """The command line as it is if no other distribution brings a command."""
     code = """
-import stallkit.cli.command_set
-stallkit.cli.command_set.entry_points = lambda group: []
+import stallkit.distributions
+stallkit.distributions.entry_points = lambda group: []
 from stallkit.cli.main import main
 main()
 """
@@ -162,6 +162,6 @@ def test_a_command_that_is_not_installed_names_its_distribution() -> None:
 
 
 def test_each_command_of_an_app_is_known_to_the_library() -> None:
-    installed = {verb: one for one in brought() for verb in one.verbs}
+    installed = {verb: one for one in command_sets() for verb in one.verbs}
     assert installed
     assert set(installed) == {verb for verbs in BROUGHT_BY.values() for verb in verbs.split()}

@@ -15,6 +15,7 @@ import jsonschema_rs
 import pytest
 from labelled import BUSY, READS, row, write
 from printed import closed, printed
+from stallkit_operator.queue import Queue
 from started import House
 from terminals import wait_for
 
@@ -22,11 +23,10 @@ from stallkit import json_schema
 from stallkit.cli.commands import cli
 from stallkit.cli.json_shapes import schema_of_shape
 from stallkit.cli.printed_json import all_printed
-from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 
-TESTS = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ASKS = ("bash", "-c", "read -p 'Proceed? [y/N] ' x; exec cat")
 
 # What is typed, by the schema's name; ASK is a tmux session that asks, PID its process.
@@ -93,12 +93,12 @@ TYPED = [
 
 # Commands whose output needs what only other tests have.
 ELSEWHERE = {
-    "routes-edit": "stuck/test_remedy_live.py",
-    "routes-reload": "stuck/test_remedy_live.py",
-    "egress-edit": "stuck/test_remedy_live.py",
-    "pipelock-edit": "stuck/test_remedy_live.py",
-    "stuck-manifest": "stuck/test_sandbox_start.py",
-    "mark": "e2e/test_record_command.py",
+    "routes-edit": "apps/operator/tests/test_remedy_live.py",
+    "routes-reload": "apps/operator/tests/test_remedy_live.py",
+    "egress-edit": "apps/operator/tests/test_remedy_live.py",
+    "pipelock-edit": "apps/operator/tests/test_remedy_live.py",
+    "stuck-manifest": "apps/operator/tests/test_sandbox_start.py",
+    "mark": "apps/lab/tests/e2e/test_record_command.py",
 }
 
 
@@ -166,7 +166,7 @@ def test_every_command_with_json_has_a_schema_and_is_tried() -> None:
     assert found <= set(all_printed().names) and set(all_printed().commands) <= found
     assert found == {name for name, _ in TYPED} | {*ELSEWHERE, "watch"}
     for name, file in ELSEWHERE.items():
-        assert f'printed("{name}"' in (TESTS / file).read_text(), f"{file} tries {name}"
+        assert f'printed("{name}"' in (ROOT / file).read_text(), f"{file} tries {name}"
 
 
 @pytest.mark.parametrize("name", all_printed().shapes)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from queued import Desk
+from stallkit_operator.cli.stuck_commands import item_lines
+from stallkit_operator.item import Choice, ChoiceKind, Item, ItemState, Source
+from stallkit_operator.queue import Queue
 from terminals import OnTerminal, Server
 
-from stallkit.cli.stuck_commands import item_lines
-from stallkit.stuck.item import Choice, ChoiceKind, Item, ItemState, Source
-from stallkit.stuck.queue import Queue
 from stallkit.terminal.text import cells
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
