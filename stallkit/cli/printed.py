@@ -34,7 +34,6 @@ _VALUES: Mapping[str, type] = {
 # Commands that print what another name's schema describes.
 _SAME: Mapping[str, str] = {
     "probe": "terminal-report",
-    "watch": "event",
 }
 
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
@@ -44,26 +43,6 @@ _TIMES: Shape = {"*": "integer"}
 _SESSION: Shape = {
     "name": "text", "id": "text", "identity": "text?", "directory": "text", "engine": "text?", "container": "text?",
     "ports": ["integer"],
-}  # fmt: skip
-_WATCHED: Shape = {
-    "target": "text", "state": State, "certainty": Certainty | None, "kind": Kind | None, "signature": "text?",
-    "line": "text?", "foreground": "text?", "need": "text?",
-    "needs": (
-        {"what": "text", "since": "time", "looks": "integer", "told": "integer", "answered_by": "text?"}, "null",
-    ), "unchanged": "integer", "still_since": "time?",
-    "recoveries": "integer", "restarts": "integer", "halted": "text?", "held": "text?", "waits_for_quota": "flag",
-    "error": "text?", "seen_at": "number?", "seen_time": "time?", "iteration": "integer", "free_at": "number?",
-    "free_time": "time?", "supervisor": "integer?",
-}  # fmt: skip
-_REPORTED: Shape = {
-    "session": "text", "state": "text?", "halted": "text?", "seen": "time?",
-    "waits": [{
-        "what": "text", "about": "text?", "since": "time?", "until": "time?", "blocked_s": "number", "by": "text?",
-        "told": "integer",
-    }],
-    "blocked_s": "number", "still_waits": "flag", "pressed": "integer", "not_pressed": "integer",
-    "restarts": "integer", "restarts_failed": "integer", "resumed": "integer", "failures": _TIMES, "limits": _TIMES,
-    "ends": _TIMES, "troubles": "integer", "turns": "integer",
 }  # fmt: skip
 
 # By the command's words: what it is about, and the shape without `version`.
@@ -103,16 +82,12 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         },
         "@ended",
     )),
-    "incidents": ("what was done to sessions, and reported; `facts` are those of the event", {
-        "incidents": [{"at": "number", "time": "time?", "session": "text", "event": "text", "facts": {"*": "any"}}],
-    }),
     "list": ("the sessions that were started", {
         "sessions": [(
             {"name": "text", "state": "=running|starting", "session": {"name": "text", "id": "text", "*": "any"}},
             {"name": "text", "state": "=ended", "ended": _END},
         )],
     }),
-    "notify": ("whether each place was told", {"places": [{"place": "text", "told": "flag", "what": "text"}]}),
     "output": ("the last lines of a session, with `--check-stall` beside what `check` prints; or how it ended", (
         {"target": "text", "status": "null", "lines": ["text"]},
         {"&": CheckResult, "lines": ["text"]},
@@ -143,10 +118,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     "postmortem": ("how a session ended, with `--all` each time", (
         "@ended", {"target": "text", "ended": [_END]},
     )),
-    "report": ("what the event log tells", {
-        "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
-        "troubles": "integer", "sessions": [_REPORTED],
-    }),
     "send": ("whether the text was typed", (
         {
             "target": "text", "sent": Sent, "why": "text",
@@ -158,10 +129,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         {"session": _SESSION},
         "@started_sandbox",
     )),
-    "status": ("what each watched session does", {
-        "sessions": [_WATCHED],
-        "supervisors": [{"pid": "integer", "since": "number", "policy": "text", "summary": "text"}],
-    }),
     "stop": ("how each session was ended", {
         "sessions": [({"name": "text", "cause": "text", "why": "text"}, {"name": "text", "error": "text"})],
     }),

@@ -12,10 +12,9 @@ from typing import Callable, Iterator
 
 import pytest
 from stallkit_operator.queue import Queue
+from stallkit_supervisor.cli.watch_rows import apart
 from started import House
 from terminals import OnTerminal, Server, wait_for
-
-from stallkit.cli.watch_rows import apart
 
 pytestmark = pytest.mark.e2e
 

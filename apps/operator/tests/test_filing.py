@@ -14,19 +14,19 @@ from attrs import evolve
 from stallkit_operator.filing import LATE_S, Filing
 from stallkit_operator.item import ItemState, Who
 from stallkit_operator.queue import Queue, claim_of
+from stallkit_supervisor.notify.notice import Notice
+from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.supervisor import Supervisor
+from stallkit_supervisor.telling import Notify
 from supervised import EAGER, has, named, run, shell
 from terminals import Server, wait_for
 
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.topic import Topic
 from stallkit.judging.verdict import Verdict
-from stallkit.notify.notice import Notice
 from stallkit.press.events import Event
 from stallkit.press.policy import OBSERVE
-from stallkit.supervise.session_state import WatchConfig
-from stallkit.supervise.store import Store
-from stallkit.supervise.supervisor import Supervisor
-from stallkit.supervise.telling import Notify
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

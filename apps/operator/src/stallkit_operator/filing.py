@@ -7,14 +7,14 @@ from contextlib import ExitStack, suppress
 from typing import Collection
 
 from attrs import evolve
+from stallkit_supervisor.escalations import Filed
+from stallkit_supervisor.sources import socket_of
 
 from stallkit.config import queue_file, records_screens
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by
 from stallkit.judging.verdict import Verdict
-from stallkit.supervise.escalations import Filed
-from stallkit.supervise.sources import socket_of
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 from stallkit_operator.escalate import draft_of
@@ -28,7 +28,7 @@ LATE_S = 10.0  # after an answer, for which a look from before it is not believe
 
 
 class Filing:
-    """Files for one supervisor; `stallkit.supervise.escalations` says what each method is for.
+    """Files for one supervisor; `stallkit_supervisor.escalations` says what each method is for.
 
     It remembers what is open, so that a look at a session that asks nothing costs nothing.  What an earlier supervisor
     filed is found again: it is cancelled where the first sure look no longer shows it.

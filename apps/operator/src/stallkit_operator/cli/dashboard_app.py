@@ -11,6 +11,7 @@ import time
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
+from stallkit_supervisor.cli.watch_rows import middle_cut
 from textual import work
 from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
@@ -20,7 +21,6 @@ from textual.widgets import Input, Static
 
 from stallkit.cli.common import shown
 from stallkit.cli.tables import hanging, plain_console
-from stallkit.cli.watch_rows import middle_cut
 from stallkit.errors import StallkitError
 from stallkit_operator.board import Row, name_of
 from stallkit_operator.cli.dashboard_desk import Board, Desk

@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Iterator, Sequence
 
 from attrs import field, frozen
+from stallkit_supervisor.cli.incident_commands import told_of
+from stallkit_supervisor.cli.status_commands import noted, watched_rows
 
 from stallkit.cli.common import shown
-from stallkit.cli.incident_commands import told_of
 from stallkit.cli.installed import engine
 from stallkit.cli.named_sessions import named, reached
-from stallkit.cli.status_commands import noted, watched_rows
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError, SessionGone, StallkitError
 from stallkit.packs.registry import Engine

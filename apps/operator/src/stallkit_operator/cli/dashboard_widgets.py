@@ -6,11 +6,10 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
+from stallkit_supervisor.cli.watch_rows import apart
 from textual.binding import Binding, BindingType
 from textual.coordinate import Coordinate
 from textual.widgets import DataTable, Static
-
-from stallkit.cli.watch_rows import apart
 
 __all__ = ["NAME", "Table", "Told"]
 

@@ -14,6 +14,7 @@ from typing import Iterable, Iterator, NoReturn
 
 import click
 from rich.console import Console
+from stallkit_supervisor.cli.watch_rows import middle_cut
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
@@ -21,7 +22,6 @@ from stallkit.cli.installed import engine
 from stallkit.cli.reach import reach
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.verb_group import VerbGroup
-from stallkit.cli.watch_rows import middle_cut
 from stallkit.config import audit_dir, queue_file
 from stallkit.errors import StoreError
 from stallkit.jsonio import unstructure

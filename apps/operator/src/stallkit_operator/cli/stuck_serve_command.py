@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Callable, cast
 
 import click
+from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
+from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit.cli.common import config_option, shown
 from stallkit.cli.parameters import Duration
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
-from stallkit.notify.channels import SHOWN, Shown, open_notifier
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
-from stallkit.supervise.settings import Overrides, load_settings
 from stallkit.transports.base import Options
 from stallkit_operator.cli.sandbox_commands import opened
 from stallkit_operator.install import install

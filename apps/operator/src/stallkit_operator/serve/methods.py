@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
+from stallkit_supervisor.supervisor_client import statuses
 
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
@@ -27,7 +28,6 @@ from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Act, Rule, Scene
 from stallkit.redact.redact import redact_all
-from stallkit.supervise.supervisor_client import statuses
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 from stallkit_operator.answering import Answered, Result, carry_out
