@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 from typing import Callable
 
+from stallkit_sessions.finalize import finalize
+from stallkit_sessions.lifecycle import finalize_now
+from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.register import Living, Register
+from stallkit_sessions.witnesses import look
 from timing import table
 
 from stallkit.probes.procfs import boot_id
-from stallkit.sessions.finalize import finalize
-from stallkit.sessions.lifecycle import finalize_now
-from stallkit.sessions.model import ExitRecord, Session
-from stallkit.sessions.register import Living, Register
-from stallkit.sessions.witnesses import look
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import begin
 

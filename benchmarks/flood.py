@@ -11,7 +11,7 @@ import resource
 import sys
 import time
 
-import stallkit
+import stallkit_sessions
 
 LINES = {"short": "y\\r\\n", "text": "all work and no play makes a dull build\\r\\n", "none": "x"}
 PROMPT = "Proceed? [y/N] "
@@ -31,11 +31,11 @@ def main() -> None:
     parser.add_argument("megabytes", nargs="?", type=int, default=1_000)
     parser.add_argument("--lines", choices=LINES, default="text", help="what the flood is made of")
     options = parser.parse_args()
-    stallkit.run(["true"])  # so that what is loaded once is not counted
+    stallkit_sessions.run(["true"])  # so that what is loaded once is not counted
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     code = CODE.format(line=LINES[options.lines], megabytes=options.megabytes, prompt=PROMPT)
     began = time.monotonic()
-    result = stallkit.run([sys.executable, "-c", code], window_s=3_600)
+    result = stallkit_sessions.run([sys.executable, "-c", code], window_s=3_600)
     seconds = time.monotonic() - began
     above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1_000
     found = str(result.status) == "waiting" and result.screen.prompt_line.text == PROMPT

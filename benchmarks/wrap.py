@@ -22,9 +22,8 @@ import time
 from pathlib import Path
 from typing import Iterator
 
+from stallkit_wrap.relay.driver import wrapped
 from timing import table
-
-from stallkit.transports.relay.driver import wrapped
 
 LINES = {
     "text": b"all work and no play makes a dull build\n",

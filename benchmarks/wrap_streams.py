@@ -16,9 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Iterator
 
+from stallkit_wrap.relay.driver import wrapped
 from wrap import Terminal
-
-from stallkit.transports.relay.driver import wrapped
 
 AT_ONCE = 2
 QUERY = re.compile(rb"\x1b\]7501;\?[^\x07\x1b]*(?:\x07|\x1b\\)")

@@ -13,12 +13,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stallkit.old_names import give_back
+from stallkit.old_names import MOVED, give_back, moved
 
 if TYPE_CHECKING:
-    from stallkit_supervisor.session_state import WatchConfig as WatchConfig
-    from stallkit_supervisor.supervisor import Supervisor as Supervisor
-
     from stallkit.cli.printed_json import json_schema as json_schema
     from stallkit.detect.composer import Composer as Composer
     from stallkit.detect.dialog import Dialog as Dialog
@@ -73,14 +70,6 @@ if TYPE_CHECKING:
     from stallkit.press.rules import Rule as Rule
     from stallkit.press.rules import Scene as Scene
     from stallkit.press.send import send as send
-    from stallkit.runs.run import Run as Run
-    from stallkit.runs.run import RunResult as RunResult
-    from stallkit.runs.run import run as run
-    from stallkit.runs.run import run_async as run_async
-    from stallkit.runs.wait_limits import Observation as Observation
-    from stallkit.runs.wait_limits import RunStatus as RunStatus
-    from stallkit.sessions.manager import Sessions as Sessions
-    from stallkit.sessions.model import ExitRecord as ExitRecord
     from stallkit.terminal.keys import Keys as Keys
     from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
@@ -117,12 +106,6 @@ _HOMES = {
     "stallkit.press.ready": "wait_until_ready",
     "stallkit.press.rules": "Rule Scene",
     "stallkit.press.send": "send",
-    "stallkit.runs.run": "Run RunResult run run_async",
-    "stallkit.runs.wait_limits": "Observation RunStatus",
-    "stallkit.sessions.manager": "Sessions",
-    "stallkit.sessions.model": "ExitRecord",
-    "stallkit_supervisor.session_state": "WatchConfig",
-    "stallkit_supervisor.supervisor": "Supervisor",
     "stallkit.transports.base": "Options Transport",
     "stallkit.transports.memory": "MemoryTransport",
     "stallkit.transports.pexpect": "PexpectTransport",
@@ -135,6 +118,8 @@ __all__ = sorted(_HOME_OF)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name in MOVED:
+        return moved(name)
     if name not in _HOME_OF:
         raise AttributeError(f"module 'stallkit' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)

@@ -1,4 +1,4 @@
-"""Methods of values in the version before: they do what they did, and say once what is called today."""
+"""Names of the version before: they are what they were, and say once what they are called today."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import sys
 import warnings
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-__all__ = ["give_back"]
+__all__ = ["MOVED", "give_back", "moved"]
 
 _package: Any = sys.modules["stallkit"]  # which loads `dump` and `load` when they are used
 _KINDS = {
@@ -17,9 +18,15 @@ _KINDS = {
     "stallkit.press.check": "CheckResult",
     "stallkit.press.events": "Event",
     "stallkit.probes.report": "TerminalReport",
-    "stallkit.runs.run": "RunResult",
-    "stallkit.sessions.model": "ExitRecord",
+    "stallkit_sessions.runs.run": "RunResult",
+    "stallkit_sessions.model": "ExitRecord",
 }
+
+_NOW = {
+    "stallkit_sessions": "ExitRecord Observation Run RunResult RunStatus Sessions run run_async",
+    "stallkit_supervisor": "Supervisor WatchConfig",
+}
+MOVED = {name: package for package, names in _NOW.items() for name in names.split()}  # to another distribution
 
 
 @cache
@@ -58,3 +65,18 @@ def give_back() -> None:
         if kind is not None:
             kind.to_dict, kind.to_json = _to_dict, _to_json
             kind.from_dict, kind.from_json = classmethod(_from_dict), classmethod(_from_json)
+
+
+def moved(name: str) -> Any:
+    """A name of `stallkit` that another distribution has now.  Raises AttributeError if that is not installed."""
+    package = MOVED[name]
+    try:
+        value = getattr(import_module(package), name)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        todo = f"pip install {package.replace('_', '-')}"
+        raise AttributeError(f"stallkit.{name} is {package}.{name} now, which is not installed; {todo}") from error
+    _say(f"stallkit.{name}", f"{package}.{name}")
+    give_back()
+    return value

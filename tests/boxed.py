@@ -13,13 +13,13 @@ from stallkit_operator.item import Delivery, Item
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import Start, start_sandbox
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
+from stallkit_sessions.containers.runtime_call import BWRAP, call
+from stallkit_sessions.model import Session
 from started import House
 from terminals import wait_for
 
 from stallkit.errors import TransportError
-from stallkit.sessions.model import Session
 from stallkit.transports.base import Options, Transport
-from stallkit.transports.containers.runtime_call import BWRAP, call
 from stallkit.transports.targets import open_target
 
 FOREVER = ["sh", "-c", "echo ready; while :; do sleep 1; done"]

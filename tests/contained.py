@@ -10,18 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
 from machine_room import IMAGE, Room
-from terminals import wait_for
-
-from stallkit.sessions.model import Session
-from stallkit.transports.containers.container_events import (
+from stallkit_sessions.containers.container_events import (
     Account,
     Broke,
     ContainerEvent,
     ContainerFacts,
 )
-from stallkit.transports.containers.event_stream import ContainerEventStream
-from stallkit.transports.containers.runtime_call import kept
-from stallkit.transports.containers.runtimes import ContainerRuntime
+from stallkit_sessions.containers.event_stream import ContainerEventStream
+from stallkit_sessions.containers.runtime_call import kept
+from stallkit_sessions.containers.runtimes import ContainerRuntime
+from stallkit_sessions.model import Session
+from terminals import wait_for
 
 LABEL = "stallkit.session=abc"
 TRAPS = "trap 'exit 9' USR1; trap 'exit 0' USR2; echo ready; while :; do sleep 0.05; done"

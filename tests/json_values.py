@@ -8,20 +8,11 @@ from typing import Iterator
 from attrs import evolve
 from stallkit_operator.item import Category, Choice, ChoiceKind, Claim, Delivery, Item, ItemState, Who
 from stallkit_operator.item import Source as Asker
+from stallkit_sessions import ExitRecord, RunResult
+from stallkit_sessions.model import Cause, Sandboxed, Session, Source, Status
+from stallkit_sessions.runs.wait_limits import RunStatus
 
-from stallkit import (
-    CheckResult,
-    Detection,
-    Engine,
-    Event,
-    ExitRecord,
-    Keys,
-    RunResult,
-    Screen,
-    Snapshot,
-    Verdict,
-    judge,
-)
+from stallkit import CheckResult, Detection, Engine, Event, Keys, Screen, Snapshot, Verdict, judge
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import EndedTurn, How
@@ -32,8 +23,6 @@ from stallkit.packs.file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.report import TerminalReport
-from stallkit.runs.wait_limits import RunStatus
-from stallkit.sessions.model import Cause, Sandboxed, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
 from stallkit.terminal.screen import Cursor, Size
 

@@ -17,11 +17,11 @@ from stallkit_operator.sandbox.rebuild_decision import approve, propose
 from stallkit_operator.sandbox.rebuild_rows import RebuildRows
 from stallkit_operator.sandbox.sandbox_start import Start, home_of, start_sandbox
 from stallkit_operator.sandbox.sandboxes import Sandboxes
+from stallkit_sessions.manager import Sessions
+from stallkit_sessions.model import Session
 from started import House
 
 from stallkit.config import queue_file, sandboxes_file
-from stallkit.sessions.manager import Sessions
-from stallkit.sessions.model import Session
 
 NO_AUDIT = [].append
 

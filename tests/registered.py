@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stallkit.sessions.model import Cause, ExitRecord, Session
-from stallkit.sessions.register import Register
+from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.register import Register
 
 BY = (4711, 12)
 SECRET = "ghp_" + "a1B2c3D4" * 4

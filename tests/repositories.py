@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from stallkit.sessions.worktree import worktree
+from stallkit_sessions.worktree import worktree
 
 LONG_S = 30.0  # under load: what is tested is what is found, not how soon
 CLEAN = {

@@ -25,6 +25,11 @@ from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.waiver import Waivers
+from stallkit_sessions import runtime_log
+from stallkit_sessions.cli.panel import show
+from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.register import Register
+from stallkit_sessions.runs import client
 from stallkit_supervisor.loop_files import write_stop
 from stallkit_supervisor.notify.cloud_event import CloudEvent
 from stallkit_supervisor.notify.hooks import Webhook
@@ -34,15 +39,10 @@ from stallkit_supervisor.store import Store
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.main import main
-from stallkit.cli.panel import show
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.events import Event, EventLog
-from stallkit.runs import client
-from stallkit.sessions import runtime_log
-from stallkit.sessions.model import Cause, ExitRecord, Session
-from stallkit.sessions.register import Register
 from stallkit.terminal.screen import Screen
 
 __all__ = ["SINKS", "Sink"]

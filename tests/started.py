@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stallkit_sessions.lifecycle import finalize_now, start
+from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.monitor_client import held
+from stallkit_sessions.outbox import FINAL
+from stallkit_sessions.register import Register
 from terminals import wait_for
 
 from stallkit.probes.procfs import boot_id, stat_of
-from stallkit.sessions.lifecycle import finalize_now, start
-from stallkit.sessions.model import ExitRecord, Session
-from stallkit.sessions.monitor_client import held
-from stallkit.sessions.outbox import FINAL
-from stallkit.sessions.register import Register
 
-MONITOR = b"stallkit.sessions.monitor"
-BACKGROUND = b"stallkit.runs.background"
+MONITOR = b"stallkit_sessions.monitor"
+BACKGROUND = b"stallkit_sessions.runs.background"
 
 
 def alive(pid: int) -> bool:

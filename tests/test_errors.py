@@ -18,13 +18,13 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stallkit_operator.item import Item
+from stallkit_sessions.containers.runtime_call import call
 
 import stallkit
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Options
-from stallkit.transports.containers.runtime_call import call
 from stallkit.transports.tmux.pane import TmuxTransport
 
 for module in pkgutil.walk_packages(stallkit.__path__, "stallkit."):

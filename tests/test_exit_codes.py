@@ -8,14 +8,15 @@ from typing import Iterator, Mapping
 
 import click
 import pytest
+from stallkit_sessions.cli import run_commands
+from stallkit_sessions.runs.wait_limits import RunStatus
 
-from stallkit.cli import press_commands, run_commands
+from stallkit.cli import press_commands
 from stallkit.cli.commands import cli
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.press.check import Status
 from stallkit.press.ready import Ready
 from stallkit.press.send import Sent
-from stallkit.runs.wait_limits import RunStatus
 
 DOCS = Path(__file__).parent.parent / "docs"
 SKILL = "skills/stall-recovery/SKILL.md"

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 import pytest
+import stallkit_sessions
 
 import stallkit
 from stallkit.press.outcome import End
@@ -79,7 +80,7 @@ def test_a_value_shows_itself_on_one_short_line_without_a_screen() -> None:
     secret = "hunter2hunter2"
     asks = f"Use {secret} as the new password.\nProceed? [y/N] "
     result = stallkit.check(stallkit.MemoryTransport(asks), "careful")
-    match, record = result.match, stallkit.run(["sh", "-c", f"echo {secret}; exit 3"])
+    match, record = result.match, stallkit_sessions.run(["sh", "-c", f"echo {secret}; exit 3"])
     assert match is not None
     values = {
         *(result, result.verdict, result.verdict.detection, match, match.pack, match.signature, result.snapshot),

@@ -11,6 +11,9 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stallkit_sessions import ExitRecord, RunResult, run
+from stallkit_sessions.model import Cause, Session, Source, Status
+from stallkit_sessions.runs.wait_limits import RunStatus
 from started import House
 from strategies import anything
 
@@ -19,17 +22,14 @@ from stallkit import (
     Detection,
     Engine,
     Event,
-    ExitRecord,
     MemoryTransport,
     PtyTransport,
-    RunResult,
     Screen,
     Verdict,
     check,
     dump,
     json_schema,
     load,
-    run,
 )
 from stallkit.cli.printed_json import all_printed
 from stallkit.detect.dialog import Role
@@ -48,8 +48,6 @@ from stallkit.press.decisions import Press
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy_file import PROFILES
 from stallkit.probes.report import TerminalReport
-from stallkit.runs.wait_limits import RunStatus
-from stallkit.sessions.model import Cause, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
 
 WORDS = st.sampled_from(["", "worker1", "it asks", "é 你 👍", "a\nb", "3"])

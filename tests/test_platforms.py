@@ -14,14 +14,15 @@ for module, names in ((os, ("pidfd_open", "memfd_create", "eventfd")), (select, 
     for name in names:
         vars(module).pop(name, None)
 import stallkit
+import stallkit_sessions
 for found in pkgutil.walk_packages(stallkit.__path__, "stallkit."):
     if not found.name.endswith("__main__"):
         importlib.import_module(found.name)
 from stallkit.probes import procfs, process
 process.PROC = "/nowhere"  # as on a system without /proc
 engine = stallkit.Engine([])
-print(stallkit.run(["sh", "-c", "exit 3"], engine=engine).exit_status)
-asks = stallkit.run(["sh", "-c", "read x"], engine=engine, window_s=1)
+print(stallkit_sessions.run(["sh", "-c", "exit 3"], engine=engine).exit_status)
+asks = stallkit_sessions.run(["sh", "-c", "read x"], engine=engine, window_s=1)
 print(asks.status, asks.verdict.certainty, asks.snapshot.kernel.listening)
 asks.run.stop()
 """

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from stallkit_sessions import monitor_client
+from stallkit_sessions.runtime_log import append, log_of
 from stallkit_supervisor.store import Store
 from started import House
 
@@ -19,8 +21,6 @@ from stallkit.daemon_socket import Server, ask
 from stallkit.database import Database
 from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event, EventLog
-from stallkit.sessions import monitor_client
-from stallkit.sessions.runtime_log import append, log_of
 
 OTHER = 65534  # nobody's uid
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")

@@ -6,20 +6,10 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from stallkit_sessions import run
+from stallkit_supervisor import Supervisor
 
-from stallkit import (
-    Engine,
-    Keys,
-    MemoryTransport,
-    PtyTransport,
-    Screen,
-    StreamTransport,
-    Supervisor,
-    check,
-    dismiss,
-    open_target,
-    run,
-)
+from stallkit import Engine, Keys, MemoryTransport, PtyTransport, Screen, StreamTransport, check, dismiss, open_target
 
 SECRET = "hunter2-hunter2"  # pragma: allowlist secret
 ENGINE: Any = Engine.default()

@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Sequence
 
+from stallkit_wrap.relay.driver import wrapped
 from terminals import wait_for
 
 from stallkit.probes.procfs import Process
 from stallkit.probes.relays import Relayed, relayed
-from stallkit.transports.relay.driver import wrapped
 
 RAW = "import os, sys, tty; tty.setraw(0); "  # the beginning of a program that takes single keys, and changes no byte
 

@@ -66,7 +66,7 @@ def reference() -> Iterator[tuple[str, str]]:
     yield from events.pages(ROOT / "docs")
     yield from signatures.pages(engine, package_dirs)
     yield from agents.pages(engine, package_dirs, ROOT / "docs")
-    yield from names.pages(ROOT / "stallkit" / "__init__.py")
+    yield from names.pages(ROOT)
 
 
 if __name__ == "__main__":

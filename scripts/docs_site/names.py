@@ -1,14 +1,13 @@
-"""The pages on the library: every public name of ``stallkit/__init__.py``, by autodoc from its docstring."""
+"""The pages on Python: every public name of stallkit and of the apps, by autodoc from its docstring."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Iterator
-
-import stallkit
 
 __all__ = ["pages", "public"]
 
@@ -20,35 +19,36 @@ _ROOMS = {
     "evidence": ("looks", "Looks"),
     "judging": ("verdicts", "Verdicts"),
     "transports": ("transports", "Transports"),
-    "runs": ("run", "Run a command"),
-    "sessions": ("sessions", "Sessions"),
-    "supervise": ("supervise", "Supervise"),
     "packs": ("packs", "Packs"),
     "jsonio": ("json", "JSON"),
     "cli": ("schemas", "Schemas of commands"),
     "errors": ("errors", "Errors"),
+    "stallkit_sessions": ("sessions", "Sessions and runs"),
+    "stallkit_supervisor": ("supervisor", "Supervisor"),
 }
 
 
-def public(package: Path) -> dict[str, list[str]]:
-    """The public names by the room that they are defined in, in the order of the package."""
+def public(root: Path) -> dict[str, list[str]]:
+    """The public names, whole, by the room of stallkit or the app that they are defined in, in the packages' order."""
     found: dict[str, list[str]] = {}
-    for node in ast.walk(ast.parse(package.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            names = [one.asname for one in node.names if one.asname]
-            found.setdefault((node.module or "").removeprefix("stallkit.").partition(".")[0], []).extend(names)
+    for package in [root / "stallkit", *sorted(root.glob("apps/*/src/*"))]:
+        for node in ast.walk(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{package.name}.{one.asname}" for one in node.names if one.asname]
+                room = (node.module or "").removeprefix("stallkit.").partition(".")[0]
+                found.setdefault(room, []).extend(names)
     return {room: names for room, names in found.items() if names}
 
 
-def pages(package: Path) -> Iterator[tuple[str, str]]:
+def pages(root: Path) -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
-    rooms = public(package)
+    rooms = public(root)
     order = [room for room in _ROOMS if room in rooms] + [room for room in rooms if room not in _ROOMS]
     paths = {room: _ROOMS.get(room, (room, room.capitalize())) for room in order}
     listed = "\n".join(path for path, _ in paths.values())
     yield (
         "reference/library/index.md",
-        "# The library\n\nEverything that `stallkit` exports. What begins with a floor of the [architecture]"
+        "# The library\n\nEverything that `stallkit` and the apps export. What begins with a floor of the [architecture]"
         "(../../architecture.md), as `stallkit.detect`, is not promised to stay.\n\n"
         + "".join(f"* [{title}]({path}.md): {_linked(rooms[room])}\n" for room, (path, title) in paths.items())
         + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
@@ -59,13 +59,14 @@ def pages(package: Path) -> Iterator[tuple[str, str]]:
 
 
 def _linked(names: list[str]) -> str:
-    return ", ".join(f"{{py:obj}}`~stallkit.{name}`" for name in names)
+    return ", ".join(f"{{py:obj}}`~{name}`" for name in names)
 
 
 def _directive(name: str) -> str:
-    found = getattr(stallkit, name)
+    package, _, own = name.partition(".")
+    found = getattr(import_module(package), own)
     if not inspect.isclass(found):
         kind = "autofunction" if callable(found) and inspect.isroutine(found) else "autodata"
-        return f".. {kind}:: stallkit.{name}\n"
+        return f".. {kind}:: {name}\n"
     more = "   :undoc-members:\n" if issubclass(found, Enum) else ""
-    return f".. autoclass:: stallkit.{name}\n   :members:\n{more}"
+    return f".. autoclass:: {name}\n   :members:\n{more}"

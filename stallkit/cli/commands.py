@@ -19,25 +19,17 @@ __all__ = ["BROUGHT_BY", "OWN", "cli", "run", "summary"]
 
 OWN = CommandSet(
     {
-        "attach": ("stallkit.cli.run_commands", "look at a run in the background, and answer it"),
         "completion": ("stallkit.cli.completion_command", "print the completion script of a shell"),
         "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
         "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
         "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
         "help": ("stallkit.cli.help_command", "show the help of a command"),
-        "list": ("stallkit.cli.list_command", "list the sessions that stallkit started"),
-        "output": ("stallkit.cli.output_commands", "print the last lines of a session, or how it ended"),
         "packs": ("stallkit.cli.packs_command", "list the installed packs"),
         "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
-        "postmortem": ("stallkit.cli.output_commands", "show how a session ended, and why"),
         "probe": ("stallkit.cli.probe_command", "print the facts on a process's terminal, for a stream"),
-        "run": ("stallkit.cli.run_commands", "run a command until it ends or needs input"),
         "schema": ("stallkit.cli.schema_command", "print a JSON schema: of packs, policies, settings, values"),
         "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
-        "start": ("stallkit.cli.session_commands", "start a command in a tmux session, to explain its end"),
-        "stop": ("stallkit.cli.session_commands", "end sessions, and record how they ended"),
         "wait-ready": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
-        "wrap": ("stallkit.cli.wrap_command", "run a command here, and let others know what it does"),
     },
     printed="stallkit.cli.printed:PRINTED",
 )
@@ -45,6 +37,8 @@ OWN = CommandSet(
 
 # What other distributions bring, so that one that is not installed can be named.
 BROUGHT_BY = {
+    "stallkit-wrap": "wrap",
+    "stallkit-sessions": """attach list output postmortem run start stop""",
     "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
     "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
     "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",

@@ -12,9 +12,8 @@ import click
 
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy_file import PROFILES
-from stallkit.runs import client
 
-__all__ = ["packs", "policies", "runs", "signatures"]
+__all__ = ["packs", "policies", "signatures"]
 
 
 def packs(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -33,10 +32,3 @@ def policies(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The built-in policies, and the TOML files here."""
     yield from ((name, "built in") for name in PROFILES)
     yield from ((path.name, "a file") for path in sorted(Path().glob("*.toml")))
-
-
-def runs(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    """The runs in the background."""
-    yield "last", "the latest"
-    for run in client.listing():
-        yield run["id"], " ".join(map(str, run["command"]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     _Seconds = _Text = click.ParamType  # older ones take no type
 
-__all__ = ["PACK", "POLICY", "RUN", "SESSION", "SIGNATURE", "TARGET", "Duration", "Name"]
+__all__ = ["PACK", "POLICY", "SIGNATURE", "TARGET", "Duration", "Name"]
 
 
 class Duration(_Seconds):
@@ -69,5 +69,3 @@ TARGET = Name("target", "stallkit.cli.reach:targets")
 POLICY = Name("policy", "stallkit.cli.completions:policies", "NAME|FILE")
 PACK = Name("pack", "stallkit.cli.completions:packs")
 SIGNATURE = Name("signature", "stallkit.cli.completions:signatures")
-SESSION = Name("name", "stallkit.cli.named_sessions:sessions")
-RUN = Name("run", "stallkit.cli.completions:runs")

@@ -11,16 +11,13 @@ import click
 from stallkit.cli.common import log_option, must_be_piped, policy_option, print_json, session_options, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.cli.named_sessions import behind, end_object, named, opened, show_end
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.reach import reach
+from stallkit.cli.started import Ended, Running, started
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
 from stallkit.press.send import Sending, Sent, send
-from stallkit.sessions.finalize import write_out
-from stallkit.sessions.model import ExitRecord
-from stallkit.sessions.register import Living
 from stallkit.settings import configured_policy
 from stallkit.transports.tmux.panes import valid_name
 
@@ -77,13 +74,13 @@ def send_command(
         raise click.UsageError(str(error)) from error
     finally:
         transport.close()
-    ended = behind(target, socket_name, socket_path) if done.sent is Sent.ENDED else None
+    ended = started().behind(target, socket_name, socket_path) if done.sent is Sent.ENDED else None
     if as_json:
-        print_json({**_as_object(target, done), "ended": end_object(ended) if ended else None})
+        print_json({**_as_object(target, done), "ended": ended.as_object() if ended else None})
     else:
         click.echo(shown(target, f": {done.sent}{'' if done.sent is Sent.TYPED else f', {done.why}'}"))
         if ended is not None:
-            show_end(ended, as_json)
+            ended.show(as_json)
     if done.unlogged is not None:
         click.echo(f"stallkit: {shown(done.unlogged)}", err=True)
     ctx.exit(_SEND_EXITS[done.sent])
@@ -152,32 +149,33 @@ def wait_for(
 ) -> Exit:
     """Wait, print the outcome, note it for a session that stallkit started, and return the exit code."""
     allowed, events = configured_policy(policy), EventLog(event_log(log))
-    record, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
-    if isinstance(record, ExitRecord):
-        return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), record, as_json)
-    if record is None and valid_name(target):
+    session, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
+    if isinstance(session, Ended):
+        return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), session, as_json)
+    if session is None and valid_name(target):
         why = f"no session of that name was started within {timeout_s:g} s; for one of tmux's own write tmux:{target}"
         return _printed(target, Readiness(Ready.TIMEOUT, why), None, as_json)
     transport = reach(target, socket_name, socket_path)
     try:
         found = wait_until_ready(
-            transport, policy=allowed, timeout_s=left_s, engine=engine(), log=events, begun=record is not None
+            transport, policy=allowed, timeout_s=left_s, engine=engine(), log=events, begun=session is not None
         )
     finally:
         transport.close()
-    return _printed(target, found, _noted(target, found), as_json)
+    ended = started().note(target, found) if ":" not in target else None
+    return _printed(target, found, ended, as_json)
 
 
-def _started(name: str, timeout_s: float) -> tuple[Living | ExitRecord | None, float]:
+def _started(name: str, timeout_s: float) -> tuple[Running | Ended | None, float]:
     """The session of that name, once it was started (None: not in time), and the seconds left."""
-    while (session := named(name)) is None and timeout_s > 0:
+    while (session := started().find(name)) is None and timeout_s > 0:
         pause = min(LOOK_S, timeout_s)
         time.sleep(pause)
         timeout_s -= pause
     return session, timeout_s
 
 
-def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: bool) -> Exit:
+def _printed(target: str, found: Readiness, ended: Ended | None, as_json: bool) -> Exit:
     if as_json:
         verdict = found.last.verdict if found.last else None
         print_json(
@@ -189,7 +187,7 @@ def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: b
                 "dismissed": list(found.dismissed),
                 "state": str(verdict.state) if verdict else None,
                 "kind": str(verdict.kind) if verdict and verdict.kind else None,
-                "ended": end_object(ended) if ended else None,
+                "ended": ended.as_object() if ended else None,
             }
         )
     else:
@@ -197,19 +195,5 @@ def _printed(target: str, found: Readiness, ended: ExitRecord | None, as_json: b
         how = "" if found.last is None and ended is not None else f"{found.ready}{after}, "
         click.echo(shown(target, f": {how}{found.why}"))
         if ended is not None:
-            show_end(ended, as_json)
+            ended.show(as_json)
     return _READY_EXITS[found.ready]
-
-
-def _noted(target: str, found: Readiness) -> ExitRecord | None:
-    """Note the outcome of the wait for a session that stallkit started; how it ended, if it did meanwhile."""
-    session = named(target) if ":" not in target else None
-    if session is None or isinstance(session, ExitRecord):
-        return session
-    with opened(settled=False) as register:
-        if found.ready is Ready.READY:
-            register.ready(session.session.id)
-        elif found.ready is Ready.TIMEOUT:
-            register.start_timeout(session.session.id, found.why)
-        write_out(register)
-    return None

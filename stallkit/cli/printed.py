@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Mapping
 
 from stallkit.cli.json_shapes import Printed, Shape
-from stallkit.cli.panel import PrintedEnd
 from stallkit.detect.engine import Detection, Fate
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import Sign, Source
@@ -15,8 +14,6 @@ from stallkit.press.events import Event
 from stallkit.press.ready import Ready
 from stallkit.press.send import Sent
 from stallkit.probes.report import TerminalReport
-from stallkit.runs.run import RunResult
-from stallkit.sessions.model import ExitRecord
 from stallkit.signals.tool_call import AskedInside
 
 __all__ = ["PRINTED"]
@@ -25,8 +22,6 @@ _VALUES: Mapping[str, type] = {
     "check": CheckResult,
     "detection": Detection,
     "event": Event,
-    "exit-record": ExitRecord,
-    "run": RunResult,
     "terminal-report": TerminalReport,
     "verdict": Verdict,
 }
@@ -38,22 +33,10 @@ _SAME: Mapping[str, str] = {
 
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
 _FIELDS: Shape = {"*": "text"}
-_END: Shape = {"version": "version", "&": PrintedEnd}
 _TIMES: Shape = {"*": "integer"}
-_SESSION: Shape = {
-    "name": "text", "id": "text", "identity": "text?", "directory": "text", "engine": "text?", "container": "text?",
-    "ports": ["integer"],
-}  # fmt: skip
 
 # By the command's words: what it is about, and the shape without `version`.
 _SHAPES: Mapping[str, tuple[str, Shape]] = {
-    "attach": ("all runs, or the one that is named", (
-        {"runs": [{
-            "id": "text", "command": ["text"], "cwd": "text", "started": "time", "status": "text", "why": "text",
-            "exit_status": "integer?", "seconds": "number?",
-        }]},
-        RunResult,
-    )),
     "config-show": (
         "the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}], "ignored": ["text"]}
     ),
@@ -82,17 +65,6 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         },
         "@ended",
     )),
-    "list": ("the sessions that were started", {
-        "sessions": [(
-            {"name": "text", "state": "=running|starting", "session": {"name": "text", "id": "text", "*": "any"}},
-            {"name": "text", "state": "=ended", "ended": _END},
-        )],
-    }),
-    "output": ("the last lines of a session, with `--check-stall` beside what `check` prints; or how it ended", (
-        {"target": "text", "status": "null", "lines": ["text"]},
-        {"&": CheckResult, "lines": ["text"]},
-        "@ended",
-    )),
     "packs": ("the packs", {
         "packs": [{
             "name": "text", "version": "text", "distribution": "text", "priority": "integer", "foreground": ["text"],
@@ -115,30 +87,20 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         },
         "@ended",
     )),
-    "postmortem": ("how a session ended, with `--all` each time", (
-        "@ended", {"target": "text", "ended": [_END]},
-    )),
     "send": ("whether the text was typed", (
         {
             "target": "text", "sent": Sent, "why": "text",
-            "state": State | None, "kind": Kind | None, "ended": (_END, "null"),
+            "state": State | None, "kind": Kind | None, "ended": ("@end", "null"),
         },
         "@ended",
     )),
-    "start": ("the session that was started, with `--manifest` its sandbox", (
-        {"session": _SESSION},
-        "@started_sandbox",
-    )),
-    "stop": ("how each session was ended", {
-        "sessions": [({"name": "text", "cause": "text", "why": "text"}, {"name": "text", "error": "text"})],
-    }),
     "wait-ready": ("whether an agent is at its composer", (
         {
             "target": "text", "ready": Ready, "why": "text", "dismissed": ["text"],
-            "state": State | None, "kind": Kind | None, "ended": (_END, "null"),
+            "state": State | None, "kind": Kind | None, "ended": ("@end", "null"),
         },
         "@ended",
     )),
 }  # fmt: skip
 
-PRINTED = Printed(_VALUES, _SAME, _SHAPES, {"ended": {"target": "text", "ended": _END}})
+PRINTED = Printed(_VALUES, _SAME, _SHAPES)

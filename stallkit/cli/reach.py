@@ -11,9 +11,8 @@ from typing import Iterator
 import click
 
 from stallkit.cli.common import must_be_piped
-from stallkit.cli.named_sessions import leave, named, reached, sessions
+from stallkit.cli.started import Ended, leave, started
 from stallkit.cli.verb_group import like
-from stallkit.sessions.model import ExitRecord
 from stallkit.tmux_socket import chosen
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.saved import SavedTransport
@@ -45,13 +44,12 @@ def reach(
 
 
 def _started(name: str, listen: bool) -> Transport:
-    session = named(name)
+    session = started().find(name, listen)
     if session is None:
         raise click.UsageError(_no_target(name))
-    if isinstance(session, ExitRecord):
+    if isinstance(session, Ended):
         leave(click.get_current_context(), session)
-    target, options = reached(session.session, listen)
-    transport = open_target(target, options)
+    transport = open_target(session.target, session.options)
     transport.target = name
     return transport
 
@@ -69,7 +67,7 @@ def _no_target(name: str) -> str:
 
 def targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The sessions that stallkit started, and those of the tmux server that the line names."""
-    yield from sessions(ctx)
+    yield from started().names()
     shown = "#{session_name}\t#{pane_current_command}"
     for line in Server(_options(ctx)).run("tmux", ("list-sessions", "-F", shown)).splitlines():
         name, _, program = line.partition("\t")

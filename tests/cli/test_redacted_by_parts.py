@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from stallkit_operator.board import Row
 from stallkit_operator.cli.dashboard_app import _row_cells
+from stallkit_sessions.explain import hints
+from stallkit_sessions.model import Cause, ExitRecord, Session
 from terminals import Server
 
 from stallkit.cli.output import shown
 from stallkit.errors import TransportError
 from stallkit.redact.redact import MASK
-from stallkit.sessions.explain import hints
-from stallkit.sessions.model import Cause, ExitRecord, Session
 
 NAMES = ("token", "api_key", "secrets", "password", "tmux:token", "tmux:api_key")
 

@@ -10,8 +10,7 @@ from attrs import evolve
 from soak.ends import CAUSE, CODE, FINALS, INCIDENT, NONE, PART, SILENT, judge
 from soak.parts import Run
 from soak.ways_to_end import Truth
-
-from stallkit.sessions.model import Cause, ExitRecord, Session, Source, Status
+from stallkit_sessions.model import Cause, ExitRecord, Session, Source, Status
 
 pytestmark = pytest.mark.e2e
 

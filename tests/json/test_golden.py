@@ -18,20 +18,21 @@ import pytest
 from click.testing import CliRunner
 from json_values import NOON, checks, detections, events, items, records, reports, runs, sessions, verdicts
 from stallkit_operator.queue import Queue, _row
+from stallkit_sessions import ExitRecord, RunResult
+from stallkit_sessions.cli.panel import as_json
+from stallkit_sessions.cli.session_table import row_object
+from stallkit_sessions.model import Session
+from stallkit_sessions.register import Register
+from stallkit_sessions.register_tables import Living, packed
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.watched import Watched
 
-from stallkit import CheckResult, Detection, Event, EventLog, ExitRecord, RunResult, Snapshot, Verdict
+from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
 from stallkit.cli.commands import cli
-from stallkit.cli.panel import as_json
-from stallkit.cli.session_table import row_object
 from stallkit.jsonio import dump, load, structure, unstructure
 from stallkit.press.check_text import printed
 from stallkit.probes.procfs import Process
 from stallkit.probes.report import TerminalReport
-from stallkit.sessions.model import Session
-from stallkit.sessions.register import Register
-from stallkit.sessions.register_tables import Living, packed
 from stallkit.signals.askpass import AskedPrompt, publish
 
 HERE = Path(__file__).parent

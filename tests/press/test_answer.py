@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 from attrs import evolve
+from stallkit_sessions.runs.run import Run
 from terminals import wait_for
 
 from stallkit.detect.engine import Engine
@@ -22,7 +23,6 @@ from stallkit.judging.judge import judged
 from stallkit.press.answer import answer
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome, is_secret
-from stallkit.runs.run import Run
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport

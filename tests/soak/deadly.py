@@ -12,13 +12,13 @@ from typing import Any, Callable
 
 from attrs import evolve, frozen
 from machine_room import DockerRoom, PodmanRoom, processes
+from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
+from stallkit_sessions.lifecycle import start, stop
+from stallkit_sessions.model import Cause, Session
+from stallkit_sessions.register import Living
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.lifecycle import start, stop
-from stallkit.sessions.model import Cause, Session
-from stallkit.sessions.register import Living
-from stallkit.transports.containers.runtime_call import DOCKER, PODMAN
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["UNKNOWABLE", "Bed", "Scene", "codes", "daemon_dies", "socket_of", "specials", "unwatched"]

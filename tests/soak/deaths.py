@@ -19,16 +19,16 @@ from typing import Any, Callable, Iterable, Sequence
 import pytest
 from attrs import define, evolve, field, frozen
 from machine_room import IMAGE, DockerRoom, PodmanRoom, missing
+from stallkit_sessions.containers.runtime_call import DOCKER, kept
+from stallkit_sessions.lifecycle import finalize_now, start, tidy
+from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.monitor_client import ensure
+from stallkit_sessions.outbox import FINAL
 from started import House
 from terminals import wait_for
 
 from soak.deadly import UNKNOWABLE, Bed, Scene, codes, daemon_dies, socket_of, specials, unwatched
 from soak.parts import Figure, Part, Run
-from stallkit.sessions.lifecycle import finalize_now, start, tidy
-from stallkit.sessions.model import Cause, ExitRecord, Session
-from stallkit.sessions.monitor_client import ensure
-from stallkit.sessions.outbox import FINAL
-from stallkit.transports.containers.runtime_call import DOCKER, kept
 
 AT_ONCE = 6  # scenes that play at the same time
 PATIENCE_S = 60.0  # for a record; the slowest end that a monitor is told of takes 20 s

@@ -19,15 +19,15 @@ from typing import Any, Iterator, Sequence
 
 import pytest
 from attrs import define, field
+from stallkit_sessions.lifecycle import finalize_now
+from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.monitor_client import ask, ensure, held
+from stallkit_sessions.outbox import FINAL
 from started import House, alive
 from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
 from soak.ways_to_end import LIVES, ORDERED, SCENES, Mode, Scene, Stage, Truth, pane, program
-from stallkit.sessions.lifecycle import finalize_now
-from stallkit.sessions.model import Cause, ExitRecord, Session
-from stallkit.sessions.monitor_client import ask, ensure, held
-from stallkit.sessions.outbox import FINAL
 
 PER_HOUSE = 12  # scenes with one state directory
 LIMIT_S = 0.3  # for a diagnosis

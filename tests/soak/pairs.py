@@ -16,6 +16,7 @@ from stallkit_operator.answering import answer_item
 from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
+from stallkit_sessions.runs.run import Run as Started
 from terminals import wait_for
 
 from soak import two_prompts
@@ -28,7 +29,6 @@ from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import press
-from stallkit.runs.run import Run as Started
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 

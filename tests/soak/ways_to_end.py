@@ -17,12 +17,12 @@ from threading import Thread
 from typing import Any, Callable, Iterator, Sequence
 
 from attrs import define, field, frozen
+from stallkit_sessions.lifecycle import finalize_now, stop
+from stallkit_sessions.model import Cause, Order, Session
+from stallkit_sessions.register import Living
 from started import House, alive
 from terminals import wait_for
 
-from stallkit.sessions.lifecycle import finalize_now, stop
-from stallkit.sessions.model import Cause, Order, Session
-from stallkit.sessions.register import Living
 from stallkit.transports.tmux.identity import Identity
 
 __all__ = ["LIVES", "ORDERED", "SCENES", "Mode", "Scene", "Stage", "Truth", "pane", "program"]

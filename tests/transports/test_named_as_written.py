@@ -11,8 +11,9 @@ from pathlib import Path
 import pexpect.fdpexpect
 import pexpect.popen_spawn
 import pytest
+from stallkit_supervisor import Supervisor
 
-from stallkit import Engine, MemoryTransport, PtyTransport, Supervisor, check, open_target
+from stallkit import Engine, MemoryTransport, PtyTransport, check, open_target
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys

@@ -1,6 +1,6 @@
 """A typed answer is in no file: through every way there is, a word of its own is typed, and then looked for.
 
-`tests/askpass` looks for what is typed at the askpass program.
+`apps/wrap/tests/askpass` looks for what is typed at the askpass program.
 """
 
 from __future__ import annotations

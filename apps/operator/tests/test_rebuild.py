@@ -20,12 +20,12 @@ from stallkit_operator.sandbox.hand_off import GO_ON
 from stallkit_operator.sandbox.rebuild import Runner, copy_tree
 from stallkit_operator.sandbox.rebuild_decision import edited, propose, to_edit
 from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState
+from stallkit_sessions.model import Cause
 from started import House
 from terminals import wait_for
 
 from stallkit.config import stuck_dir
 from stallkit.errors import ConfigError, StallkitError
-from stallkit.sessions.model import Cause
 
 pytestmark = pytest.mark.e2e
 

@@ -13,16 +13,16 @@ from machine_room import IMAGE, Room
 from rebuilt import Site, site_in
 from stallkit_operator.sandbox.rebuild import Runner
 from stallkit_operator.sandbox.rebuild_plan import Outcome
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.explain import hints
+from stallkit_sessions.model import ExitRecord, Session
 from started import House
 from terminals import wait_for
 
 from stallkit.config import stuck_dir
 from stallkit.press.gate import End, Forced, press
-from stallkit.sessions.explain import hints
-from stallkit.sessions.model import ExitRecord, Session
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Presence
-from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.transports.targets import open_target
 
 WAITS = "echo ready; while :; do sleep 1; done"

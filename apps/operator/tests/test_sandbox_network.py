@@ -10,13 +10,13 @@ import pytest
 from boxed import manifest, need_bwrap, start
 from proxied import Service, service
 from stallkit_operator.sandbox.sandboxes import Sandboxes
+from stallkit_sessions.manifest import read_manifest
+from stallkit_sessions.model import ExitRecord
 from started import House
 from terminals import wait_for
 
 from stallkit.config import sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError
-from stallkit.sessions.manifest import read_manifest
-from stallkit.sessions.model import ExitRecord
 
 pytestmark = pytest.mark.e2e
 

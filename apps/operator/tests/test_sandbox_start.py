@@ -20,6 +20,9 @@ from stallkit_operator.item import Item, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.composer_of import composer_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes
+from stallkit_sessions.explain import hints
+from stallkit_sessions.manifest import read_manifest
+from stallkit_sessions.model import Session
 from started import House
 from terminals import wait_for
 
@@ -29,9 +32,6 @@ from stallkit.judging.topic import topic_of
 from stallkit.press.check import check, observe
 from stallkit.press.gate import Answer, End, Forced, press
 from stallkit.press.send import Sent, send
-from stallkit.sessions.explain import hints
-from stallkit.sessions.manifest import read_manifest
-from stallkit.sessions.model import Session
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target

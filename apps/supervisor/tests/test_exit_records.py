@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from restarted import dead
+from stallkit_sessions.model import Cause, Source, Status
+from stallkit_sessions.register import Living
 from stallkit_supervisor.restart import ended_here, keep_exit, start_anew, start_here
 from started import House
 from terminals import HEARD, wait_for
 
 from stallkit.errors import StartRefused
-from stallkit.sessions.model import Cause, Source, Status
-from stallkit.sessions.register import Living
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

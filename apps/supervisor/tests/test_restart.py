@@ -8,6 +8,8 @@ from typing import Sequence
 
 import pytest
 from restarted import dead, shows
+from stallkit_sessions.model import ExitRecord
+from stallkit_sessions.register import Living
 from stallkit_supervisor.restart import Restarter
 from started import House
 from terminals import wait_for
@@ -15,8 +17,6 @@ from terminals import wait_for
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End
-from stallkit.sessions.model import ExitRecord
-from stallkit.sessions.register import Living
 from stallkit.testing import MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 

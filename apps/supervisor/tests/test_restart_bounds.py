@@ -9,6 +9,9 @@ from typing import Iterator
 import pytest
 from machine_room import IMAGE, PROGRAMS, Room, missing
 from restarted import dead, shows
+from stallkit_sessions.containers.runtime_call import BWRAP, call, kept
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.register import Living
 from stallkit_supervisor.loop_files import STOP
 from stallkit_supervisor.restart import Restarter
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
@@ -22,10 +25,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 from stallkit.redact.redact import MASK
-from stallkit.sessions.register import Living
 from stallkit.transports.base import Options
-from stallkit.transports.containers.runtime_call import BWRAP, call, kept
-from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

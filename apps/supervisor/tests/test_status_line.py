@@ -90,7 +90,7 @@ def test_a_client_shows_it_as_it_is(server: Server, tmp_path: Path) -> None:
 
 WATCH = """
 import asyncio, sys
-from stallkit import Supervisor
+from stallkit_supervisor import Supervisor
 from stallkit.transports.base import Options
 
 async def watch():

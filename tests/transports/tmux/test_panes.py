@@ -12,11 +12,11 @@ from typing import Iterator, Sequence
 
 import pytest
 from attrs import evolve
+from stallkit_sessions.model import Session
 from terminals import Server, wait_for
 
 from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
 from stallkit.probes.procfs import stat_of
-from stallkit.sessions.model import Session
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux import end_facts, panes
 from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd

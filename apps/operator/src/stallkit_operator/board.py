@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
+from stallkit_sessions.model import ExitRecord
+from stallkit_sessions.register import Living
 
-from stallkit.sessions.model import ExitRecord
-from stallkit.sessions.register import Living
 from stallkit_operator.item import Item
 
 __all__ = ["Branch", "Row", "name_of", "rows"]

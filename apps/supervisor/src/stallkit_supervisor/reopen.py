@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Callable
 
 from attrs import evolve, frozen
+from stallkit_sessions.resuming import resume_command, session_of, session_shown
+from stallkit_sessions.terminate import Ended, end_process
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.families import SHELLS, WRAPPERS
@@ -23,8 +25,6 @@ from stallkit.press.gate import MOVES_S, End, Outcome
 from stallkit.press.interrupt import doubt_of_work
 from stallkit.press.who_asks import is_of
 from stallkit.probes.procfs import PROC, Process
-from stallkit.sessions.resuming import resume_command, session_of, session_shown
-from stallkit.sessions.terminate import Ended, end_process
 from stallkit.transports.base import Amid, Transport, look
 from stallkit_supervisor.restart import Restarter, started_with
 from stallkit_supervisor.shell_prompt import ShellPrompt

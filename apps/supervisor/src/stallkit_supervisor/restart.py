@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
 from attrs import evolve, frozen
+from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.finalize import finalize, write_out
+from stallkit_sessions.launch import variables_again
+from stallkit_sessions.lifecycle import SIZE, finalize_now, start, start_in_place
+from stallkit_sessions.model import ExitRecord, Session, container_name
+from stallkit_sessions.register import Living, Register
+from stallkit_sessions.witnesses import look
 
 from stallkit.errors import StartRefused, StoreError, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.redact.redact import MASK
-from stallkit.sessions.finalize import finalize, write_out
-from stallkit.sessions.launch import variables_again
-from stallkit.sessions.lifecycle import SIZE, finalize_now, start, start_in_place
-from stallkit.sessions.model import ExitRecord, Session, container_name
-from stallkit.sessions.register import Living, Register
-from stallkit.sessions.witnesses import look
 from stallkit.transports.base import Options, Presence, Transport
-from stallkit.transports.containers.runtime_call import BWRAP, DOCKER, PODMAN
-from stallkit.transports.containers.runtimes import runtime_of
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport

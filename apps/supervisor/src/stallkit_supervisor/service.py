@@ -11,10 +11,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
+from stallkit_sessions.lifecycle import reconcile
+
 from stallkit.config import event_log
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event, EventLog
-from stallkit.sessions.lifecycle import reconcile
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.event_bus import Hook

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 
 from attrs import define, evolve, frozen
+from stallkit_sessions.lifecycle import lasting
 
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.facts import KernelFacts
@@ -22,7 +23,6 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.group import groups_now
 from stallkit.probes.process import probed
 from stallkit.probes.standstill import turns
-from stallkit.sessions.lifecycle import lasting
 from stallkit.signals.heard import heard, signals_below
 from stallkit.terminal.marks import Marks
 from stallkit.transports.base import Options, Transport

@@ -13,19 +13,19 @@ from functools import cached_property
 from typing import Iterator, Sequence
 
 from attrs import field, frozen
+from stallkit_sessions.cli.named_sessions import named, reached
+from stallkit_sessions.model import ExitRecord
+from stallkit_sessions.register import Living, Register
 from stallkit_supervisor.cli.incident_commands import told_of
 from stallkit_supervisor.cli.status_commands import noted, watched_rows
 
 from stallkit.cli.common import shown
 from stallkit.cli.installed import engine
-from stallkit.cli.named_sessions import named, reached
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError, SessionGone, StallkitError
 from stallkit.packs.registry import Engine
 from stallkit.press.gate import SEALED
 from stallkit.redact.redact import redact
-from stallkit.sessions.model import ExitRecord
-from stallkit.sessions.register import Living, Register
 from stallkit.terminal.text import escaped
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target

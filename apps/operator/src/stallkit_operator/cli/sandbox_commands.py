@@ -12,6 +12,9 @@ from typing import Any, Iterator, NoReturn
 
 import click
 from click.core import ParameterSource
+from stallkit_sessions.manifest import TOOLS, read_manifest
+from stallkit_sessions.model import Session
+from stallkit_sessions.ports import any_free
 
 from stallkit import private
 from stallkit.cli.common import print_json, shown
@@ -23,9 +26,6 @@ from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import proxies_file, queue_file, sandboxes_file, stuck_dir
 from stallkit.daemon_client import listens
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
-from stallkit.sessions.manifest import TOOLS, read_manifest
-from stallkit.sessions.model import Session
-from stallkit.sessions.ports import any_free
 from stallkit_operator.answering import not_answered
 from stallkit_operator.cli.item_ref import item_ref
 from stallkit_operator.cli.stuck_commands import manifests_log, note, print_outcome, seen_of

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 
 import click
+from stallkit_sessions.cli import named_sessions
+from stallkit_sessions.model import ExitRecord
 
 from stallkit import private
-from stallkit.cli import named_sessions
 from stallkit.cli.common import session_options, shown
 from stallkit.cli.installed import engine
 from stallkit.config import queue_file, state_dir, stuck_dir
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy_file import load_policy
-from stallkit.sessions.model import ExitRecord
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target
 from stallkit_operator.cli.stuck_commands import opened_queue, who

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from contextlib import closing
 
+from stallkit_sessions.register import Living, Register
+
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError
-from stallkit.sessions.register import Living, Register
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Iterator, Sequence
 
+from stallkit_sessions.manifest import GIVEN, SOCKET_PLACE
+
 from stallkit.redact.redact import redact
-from stallkit.sessions.manifest import GIVEN, SOCKET_PLACE
 from stallkit_operator.item import Item
 from stallkit_operator.sandbox.rebuild_rows import Rebuilding
 

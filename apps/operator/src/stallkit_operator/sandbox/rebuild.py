@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from attrs import asdict, field, frozen
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.lifecycle import SIZE
+from stallkit_sessions.manager import Sessions
+from stallkit_sessions.manifest import Manifest, read_manifest
+from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.resuming import told_command
+from stallkit_sessions.work_snapshot import Store, WorkSnapshot
 
 from stallkit import private
 from stallkit.errors import StallkitError, StartRefused, StoreError
 from stallkit.packs.registry import Engine, installed_engine
 from stallkit.press.send import Sent, send
-from stallkit.sessions.lifecycle import SIZE
-from stallkit.sessions.manager import Sessions
-from stallkit.sessions.manifest import Manifest, read_manifest
-from stallkit.sessions.model import ExitRecord, Session
-from stallkit.sessions.resuming import told_command
-from stallkit.sessions.work_snapshot import Store, WorkSnapshot
-from stallkit.transports.containers.runtimes import runtime_of
 from stallkit_operator.item import ItemState, NotAsShown, NotOpen, Source, Who
 from stallkit_operator.queue import NoItem, Queue
 from stallkit_operator.sandbox.composer_of import terminal_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
+from stallkit_sessions.manifest import read_manifest
 
 from stallkit.errors import ConfigError, StallkitError
-from stallkit.sessions.manifest import read_manifest
 from stallkit.terminal.text import escaped
 from stallkit_operator.answering import Answered, decline_item
 from stallkit_operator.item import Item, Source, Who

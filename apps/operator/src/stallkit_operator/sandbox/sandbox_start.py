@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Callable
 
 from attrs import frozen
+from stallkit_sessions.lifecycle import SIZE, lasting
+from stallkit_sessions.manager import Sessions
+from stallkit_sessions.manifest import SOCKET_PLACE, Manifest, read_manifest
+from stallkit_sessions.model import Sandboxed, Session
+from stallkit_sessions.sandbox_session import Folders, options_of, variables_of, writable_of
+from stallkit_sessions.worktree import repository_place, worktree
 
 from stallkit import private
 from stallkit.config import sandboxes_dir, stuck_dir
 from stallkit.errors import ConfigError, StallkitError, StartRefused, StoreError
-from stallkit.sessions.lifecycle import SIZE, lasting
-from stallkit.sessions.manager import Sessions
-from stallkit.sessions.manifest import SOCKET_PLACE, Manifest, read_manifest
-from stallkit.sessions.model import Sandboxed, Session
-from stallkit.sessions.sandbox_session import Folders, options_of, variables_of, writable_of
-from stallkit.sessions.worktree import repository_place, worktree
 from stallkit_operator.install import install
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 

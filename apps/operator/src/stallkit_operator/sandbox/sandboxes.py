@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Callable
 
 from attrs import frozen
+from stallkit_sessions.manifest import Manifest, read_manifest
 
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, Unknown
-from stallkit.sessions.manifest import Manifest, read_manifest
 
 __all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "changes"]
 

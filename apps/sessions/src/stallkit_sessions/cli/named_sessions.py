@@ -1,0 +1,191 @@
+"""What the commands on sessions share: the register, and how an ended session is shown."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Iterator, NoReturn
+
+import click
+
+from stallkit.cli import started
+from stallkit.cli.common import print_json, warn_unwritable
+from stallkit.cli.parameters import Name
+from stallkit.cli.verb_group import like
+from stallkit.config import sessions_file
+from stallkit.errors import StoreError
+from stallkit.press.ready import Readiness, Ready
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.identity import Identity
+from stallkit_sessions.cli.panel import EARLIER, as_json, show
+from stallkit_sessions.finalize import write_out
+from stallkit_sessions.lifecycle import finalize_now, lasting
+from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.register import Living, Register
+
+__all__ = [
+    "SESSION",
+    "STARTED",
+    "behind",
+    "earlier_ends",
+    "end_object",
+    "found",
+    "leave",
+    "named",
+    "no_session",
+    "opened",
+    "reached",
+    "sessions",
+    "show_end",
+]
+
+
+@contextmanager
+def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
+    """The register, with every end noted that can be found.
+
+    With `or_copy`, one that cannot be written is read as it is, with a warning.
+    """
+    register = Register(sessions_file(), or_copy=or_copy)
+    try:
+        why = register.unwritable
+        if settled and why is None:
+            try:
+                finalize_now(register)
+            except StoreError as error:
+                if not or_copy:
+                    raise
+                why = error.why
+        warn_unwritable(sessions_file(), why)
+        yield register
+    finally:
+        register.close()
+
+
+def found(name: str) -> Living | ExitRecord:
+    """The session of that name, or how it ended.  Raises click.UsageError where none was ever started."""
+    session = named(name)
+    if session is None:
+        raise click.UsageError(no_session(name))
+    return session
+
+
+def no_session(name: str) -> str:
+    """The words for a name that no session has."""
+    known = [known for known, _ in sessions()]
+    return f"no session {name!r} was started{like(name, known)}; stallkit list shows all"
+
+
+def sessions() -> Iterator[tuple[str, str]]:
+    """The sessions that stallkit started."""
+    if not sessions_file().exists():
+        return
+    register = Register(sessions_file(), or_copy=True)
+    try:
+        for one in register.listing():
+            state = f"ended: {one.cause}" if isinstance(one, ExitRecord) else "running"
+            yield one.session.name, state
+    finally:
+        register.close()
+
+
+def named(name: str) -> Living | ExitRecord | None:
+    """The session of that name, or how it ended; None where none was ever started, or it is still being started."""
+    if not sessions_file().exists():
+        return None
+    with opened() as register:
+        session = register.latest(name)
+    return session if isinstance(session, ExitRecord) or (session is not None and session.bound) else None
+
+
+def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
+    """The target and the options that reach exactly its pane."""
+    pane = Identity.of(session.identity).pane
+    return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
+
+
+def show_end(record: ExitRecord, as_json: bool) -> None:
+    """Print how a session ended, for a person or a program."""
+    if as_json:
+        print_json({"version": 1, "target": record.session.name, "ended": end_object(record)})
+    else:
+        with opened(settled=False) as register:
+            earlier = earlier_ends(register, record)
+        show(record, earlier)
+
+
+def end_object(record: ExitRecord) -> dict[str, Any]:
+    """How it ended, for programs."""
+    with opened(settled=False) as register:
+        return as_json(record, earlier_ends(register, record))
+
+
+def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
+    """The ends of that name before its latest, the newest first: up to one more than a panel lists."""
+    found = register.records(record.session.name, limit=EARLIER + 2)
+    return [one for one in reversed(found) if one.session.id != record.session.id]
+
+
+def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:
+    """How the session of a bare name or ``tmux:NAME`` ended, if stallkit started it there."""
+    scheme, _, name = target.rpartition(":")
+    session = named(name) if scheme in ("", "tmux") else None
+    if not isinstance(session, ExitRecord):
+        return None
+    path = str(Path(socket_path).absolute()) if socket_path else None
+    there = (session.session.tmux_socket_name, session.session.tmux_socket_path)
+    return session if not scheme or there in ((socket_name, path), lasting(socket_name, path)) else None
+
+
+def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
+    """Print how it ended, and exit the command: there is no session to act on."""
+    started.leave(ctx, _ended(record))
+
+
+class StartedHere:
+    """What commands of the library ask: `stallkit.cli.started.StartedSessions`."""
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Each name, with a word on its state."""
+        return sessions()
+
+    def find(self, name: str, listen: bool = False) -> started.Running | started.Ended | None:
+        """The session of that name; None if none was started, or it is still being started."""
+        session = named(name)
+        if session is None or isinstance(session, ExitRecord):
+            return None if session is None else _ended(session)
+        return started.Running(*reached(session.session, listen))
+
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> started.Ended | None:
+        """How the session of a bare name or ``tmux:NAME`` on that server ended."""
+        record = behind(target, socket_name, socket_path)
+        return None if record is None else _ended(record)
+
+    def note(self, name: str, found: Readiness) -> started.Ended | None:
+        """Keep what a wait for its start found; how it ended, if it did meanwhile."""
+        session = named(name)
+        if session is None or isinstance(session, ExitRecord):
+            return None if session is None else _ended(session)
+        with opened(settled=False) as register:
+            if found.ready is Ready.READY:
+                register.ready(session.session.id)
+            elif found.ready is Ready.TIMEOUT:
+                register.start_timeout(session.session.id, found.why)
+            write_out(register)
+        return None
+
+
+def _ended(record: ExitRecord) -> started.Ended:
+    return started.Ended(partial(end_object, record), partial(show_end, record))
+
+
+STARTED = StartedHere()
+
+
+def completed(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """The sessions that stallkit started, for a shell that completes their names."""
+    return sessions()
+
+
+SESSION = Name("name", "stallkit_sessions.cli.named_sessions:completed")

@@ -1,0 +1,216 @@
+"""``stallkit start`` and ``stop``: a program in a session of its own, whose end is explained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from stallkit.cli.common import env_options, policy_option, print_json, session_options, shown, variables
+from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import Duration
+from stallkit.cli.press_commands import wait_for
+from stallkit.cli.speech import say
+from stallkit.distributions import offered
+from stallkit.errors import TransportError
+from stallkit_sessions.cli.named_sessions import SESSION, no_session, opened
+from stallkit_sessions.cli.panel import how
+from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
+from stallkit_sessions.lifecycle import GRACE_S, clear, stop
+from stallkit_sessions.manager import Sessions
+from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.register import Living, Register
+
+__all__ = ["start_command", "stop_command"]
+
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
+
+
+@click.command("start")
+@click.argument("name", required=False)
+@click.argument("words", nargs=-1, metavar="-- COMMAND...")
+@click.option(
+    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="A sandbox, as FILE says (docs/sandboxes.md)."
+)
+@click.option("--replace", is_flag=True, help="Stop a session of this name first.")
+@click.option("--docker", metavar="IMAGE", help="Run it in a docker container.")
+@click.option("--podman", metavar="IMAGE", help="Run it in a podman container.")
+@click.option("--bwrap", is_flag=True, help="Run it in a bubblewrap sandbox.")
+@click.option("--engine-option", "engine_options", multiple=True, metavar="WORD", help="A word for the runtime's run.")
+@click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", help="Where it runs."
+)
+@click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
+@env_options
+@click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
+@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
+@click.option("--wait-ready", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
+@policy_option
+@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
+@session_options
+@click.pass_context
+def start_command(
+    ctx: click.Context,
+    name: str | None,
+    words: tuple[str, ...],
+    manifest: Path | None,
+    replace: bool,
+    docker: str | None,
+    podman: str | None,
+    bwrap: bool,
+    engine_options: tuple[str, ...],
+    cwd: Path,
+    ports: tuple[int, ...],
+    env: tuple[str, ...],
+    env_files: tuple[str, ...],
+    size: str,
+    askpass: bool,
+    wrap: bool,
+    wait_s: float | None,
+    policy: str | None,
+    hooks: bool,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Start COMMAND in a tmux session NAME, and explain how it ends, in every case.
+
+    Its exit status, last screen, worktree and container are recorded before anything of it is removed: `stallkit
+    postmortem NAME` shows them.  A port belongs to one session at a time; the program finds its ports in PORT and
+    STALLKIT_PORTS.  The words after -- are run as they are, without a shell.  Values of --env and --env-file reach the
+    program unseen, and are kept nowhere.  With --manifest a file names all of that, and no key goes in unless it
+    says so.
+
+    \b
+    Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
+                also 2 a prompt needs a person, 4 it vanished, 6 time-out; 64 usage, or there is no such program.
+    Example:    stallkit start worker1 --cwd ~/project --port 0 -- my-agent
+                stallkit start --manifest web.toml
+    """
+    columns = _SIZE.fullmatch(size)
+    if columns is None:
+        _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
+    if manifest is not None:
+        start_manifest = offered("start_manifest")
+        if start_manifest is None:
+            _usage("--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator")
+        start_manifest(ctx, manifest, (int(columns[1]), int(columns[2])))
+    if name is None or not words:
+        _usage("give NAME -- COMMAND..., or --manifest FILE")
+    engine, image = _engine(docker, podman, bwrap)
+    with Sessions() as sessions:
+        try:
+            made = sessions.start(
+                name,
+                words,
+                directory=cwd,
+                engine=engine,
+                image=image,
+                engine_options=engine_options,
+                ports=ports,
+                size=(int(columns[1]), int(columns[2])),
+                replace=replace,
+                hooks=hooks,
+                askpass=askpass,
+                relayed=wrap,
+                env=variables(env, env_files),
+                tmux_socket_name=socket_name,
+                tmux_socket_path=socket_path,
+                tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),
+            )
+        except ValueError as error:
+            _usage(str(error))
+    if as_json and wait_s is None:
+        print_json({"version": 1, "session": _as_object(made)})
+    elif not as_json:
+        ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
+        say(shown(name, f": started{ports_shown}; stallkit output {name} shows it"))
+    if wait_s is not None:
+        ctx.exit(wait_for(name, policy, wait_s, as_json, None))
+
+
+def _engine(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str | None, str | None]:
+    given = [(name, image) for name, image in ((DOCKER, docker), (PODMAN, podman), (BWRAP, "" if bwrap else None))]
+    chosen = [(name, image or None) for name, image in given if image is not None]
+    if len(chosen) > 1:
+        _usage("give one of --docker, --podman and --bwrap")
+    return chosen[0] if chosen else (None, None)
+
+
+def _as_object(session: Session) -> dict[str, object]:
+    return {
+        "name": session.name,
+        "id": session.id,
+        "identity": session.identity,
+        "directory": session.directory,
+        "engine": session.engine,
+        "container": session.container,
+        "ports": list(session.ports),
+    }
+
+
+def _usage(why: str) -> NoReturn:
+    raise click.UsageError(why)
+
+
+@click.command("stop")
+@click.argument("names", nargs=-1, metavar="NAME...", type=SESSION)
+@click.option("--all", "everything", is_flag=True, help="Every running session.")
+@click.option(
+    "--grace", "grace_s", type=Duration(), default=f"{GRACE_S:g}s", show_default=True,
+    help="Kill what does not end within this time.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
+@click.pass_context
+def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, grace_s: float, as_json: bool) -> None:
+    """Stop sessions: end the program, record how it ended, then remove its pane and container.
+
+    For a session that ended before, this removes what it left; its record stays.
+
+    \b
+    Exit codes: 0 all of them ended; 1 one did not.
+    Example:    stallkit stop worker1
+    """
+    if everything == bool(names):
+        raise click.UsageError("name the sessions, or give --all")
+    results, failed = [], False
+    with opened() as register:
+        if everything:
+            names = tuple(one.session.name for one in register.living())
+            if not names and not as_json:
+                say("no session runs")
+        for name in names:  # before any is stopped
+            if register.latest(name) is None:
+                raise click.UsageError(no_session(name))
+        for name in names:
+            try:
+                record = _stopped(register, name, grace_s)
+            except TransportError as error:
+                failed = True
+                results.append({"name": name, "error": str(error)})
+                click.echo(f"stallkit: {shown(error)}", err=True)
+                continue
+            results.append({"name": name, "cause": str(record.cause), "why": record.why})
+            if not as_json:
+                say(shown(record.session.name, _line(record)))
+    if as_json:
+        print_json({"version": 1, "sessions": results})
+    ctx.exit(Exit.ERROR if failed else Exit.OK)
+
+
+def _stopped(register: Register, name: str, grace_s: float) -> ExitRecord:
+    session = register.latest(name)
+    if session is None:
+        raise TransportError(name, "its start failed meanwhile", "there is nothing to stop")
+    if isinstance(session, Living):
+        return stop(register, session, grace_s=grace_s)
+    clear(session, grace_s)
+    return session
+
+
+def _line(record: ExitRecord) -> str:
+    return f": {record.cause}, {how(record)}"

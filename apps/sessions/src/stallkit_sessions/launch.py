@@ -1,0 +1,141 @@
+"""How a session's program is started: its command in a container, a sandbox or behind a relay, and its variables."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import Iterator
+
+from attrs import frozen
+from stallkit_wrap.askpass.launcher import environment
+from stallkit_wrap.relay.driver import wrapped
+
+from stallkit.config import STATE_DIR
+from stallkit.errors import StartRefused
+from stallkit.signals.per_start import command_with_signals
+from stallkit.transports.secret_pipe import (
+    DESCRIPTOR,
+    SecretPipe,
+    as_arguments,
+    as_lines,
+    as_script,
+    on_descriptor,
+    sourced,
+)
+from stallkit.transports.tmux.identity import Identity
+from stallkit.variables import Variables, read_variables, shell_name
+from stallkit_sessions.containers.bubblewrap import run_command as sandboxed
+from stallkit_sessions.containers.runtime_call import BWRAP
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.model import Session
+
+__all__ = ["Launch", "check_variables", "launch", "variables_again"]
+
+_OWN = ("STALLKIT_SESSION",)
+_PORTS = ("PORT", "STALLKIT_PORTS")
+
+
+@frozen
+class Launch:
+    """What a pane is to run, and in which environment; its secret variables are on their way beside it."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    pipe: SecretPipe | None = None
+
+    def delivered(self, identity: str) -> None:
+        """Return once the program in that pane has its variables, or has ended.  Raises StartRefused."""
+        if self.pipe is not None:
+            self.pipe.delivered(lambda: _ended(identity))
+
+
+@contextmanager
+def launch(session: Session, variables: Variables) -> Iterator[Launch]:
+    """How to start it; until the end of the context its variables can be read.
+
+    Raises StartRefused, StoreError where a file that it needs cannot be written.
+    """
+    own = _environment(session)
+    if not variables.values:
+        yield Launch(_argv(session), own)
+        return
+    runtime = runtime_of(session)
+    try:
+        check_variables(session, variables)
+        form = as_lines if runtime else as_arguments if session.engine == BWRAP else as_script
+        text = form(variables.values)
+    except ValueError as error:
+        raise StartRefused(session.name, str(error), "give it in another way") from None
+    with SecretPipe(session.name, text) as pipe:
+        yield Launch(_argv(session, pipe.path), own, pipe)
+
+
+def check_variables(session: Session, variables: Variables) -> None:
+    """Raise ValueError for variables that this session cannot be given."""
+    for name in variables.values:
+        if not shell_name(name):
+            raise ValueError(f"{name!r} is no name of a variable: letters, digits and _, no digit in front")
+        if name in _OWN or (session.ports and name in _PORTS):
+            raise ValueError(f"{name} is set by stallkit itself")
+    if runtime_of(session) is not None:
+        as_lines(variables.values)
+
+
+def variables_again(session: Session) -> Variables:
+    """The variables for another start of it: those of its files, read anew.
+
+    Raises StartRefused where some of it were given otherwise: their values were kept nowhere.
+    """
+    if session.env:
+        why = f"the values of {', '.join(session.env)} are kept nowhere"
+        raise StartRefused(session.name, why, "start it by hand, or the next time give them in an --env-file")
+    try:
+        found = read_variables((), session.env_files, {})
+    except (OSError, ValueError) as error:
+        raise StartRefused(session.name, f"its variables cannot be read: {error}", "start it by hand") from None
+    return found
+
+
+def _ended(identity: str) -> bool:
+    stat = Identity.of(identity).uncollected()
+    return stat is None or stat.ended
+
+
+def _argv(session: Session, path: str | None = None) -> list[str]:
+    """The command as it is run, with variables to be read at that path.  Raises StartRefused."""
+    argv = _program(session, path)
+    if session.relayed:
+        argv = wrapped(argv)
+    return sourced(path, argv) if path and session.engine is None else argv
+
+
+def _program(session: Session, path: str | None) -> list[str]:
+    if session.engine is None and session.hooks:
+        try:
+            return command_with_signals(session.command, session.id)
+        except OSError as error:
+            why = f"its hooks cannot be written: {error}"
+            raise StartRefused(session.name, why, "start it without --hooks") from None
+    if session.engine is None:
+        return list(session.command)
+    if session.engine == BWRAP:
+        return on_descriptor(path, sandboxed(session, DESCRIPTOR)) if path else sandboxed(session)
+    runtime = runtime_of(session)
+    if runtime is None:  # of another version: never on the host instead
+        raise StartRefused(session.name, f"{session.engine!r} is no container runtime that is known", "update stallkit")
+    return runtime.run_command(session, path)
+
+
+def _environment(session: Session) -> dict[str, str]:
+    """The variables of stallkit's own: its ports, of which most servers read PORT, whom git, ssh and sudo ask.
+
+    Raises StoreError where the program that they ask cannot be written.
+    """
+    given: dict[str, str] = {}
+    if session.askpass:
+        given |= environment()
+    if session.ports:
+        given |= {"PORT": str(session.ports[0]), "STALLKIT_PORTS": " ".join(map(str, session.ports))}
+    if session.relayed and STATE_DIR in os.environ:  # the tmux server may have another
+        given |= {STATE_DIR: os.environ[STATE_DIR]}
+    return given

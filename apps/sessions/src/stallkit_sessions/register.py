@@ -1,0 +1,341 @@
+"""The register of sessions: their names and ports, orders, how each ended, and the events about them.
+
+One SQLite file for each user.  The database enforces that a name or a port belongs to one running session at a time,
+and that a session ends once.  A change and its event are written in one transaction.  All text passes the redactor,
+except what is needed to find things again: directory, socket, identity, container.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Iterable, Sequence
+
+from attrs import evolve
+
+from stallkit.database import Database
+from stallkit.errors import StartRefused
+from stallkit.jsonio import structure
+from stallkit.redact.redact import redact
+from stallkit_sessions import outbox, ports
+from stallkit_sessions.model import Cause, ExitRecord, Order, Session
+from stallkit_sessions.outbox import FINAL, OutEvent
+from stallkit_sessions.register_tables import (
+    SIGHTS,
+    Living,
+    Sight,
+    Sights,
+    either_of,
+    living_of,
+    packed,
+    plain,
+    session_of,
+)
+
+__all__ = ["Living", "Register"]
+
+BUSY_S = 30.0  # to wait for other writers: a hundred sessions may start at once, on a machine with other work
+KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
+MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
+_LIVING = "state in ('starting', 'running')"
+_SCHEMA = f"""
+create table if not exists session (
+    number integer primary key, id text not null unique, name text not null, state text not null,
+    session text not null, pid integer not null, ticks integer not null,
+    "order" text, ready_at real, incident text, cause text, ended_at real, record text
+);
+create unique index if not exists one_of_a_name on session (name) where {_LIVING};
+create index if not exists of_a_name on session (name, number);
+create table if not exists port (number integer primary key, session text not null);
+{outbox.SCHEMA}
+{SIGHTS}
+"""
+
+
+class Register:
+    """The open file.  May be used from several threads; close it at the end.  Failures raise StoreError."""
+
+    def __init__(self, path: Path, *, most: int = MOST, or_copy: bool = False) -> None:
+        """Open or make it; it keeps at most `most` records of a name.
+
+        With `or_copy`, one that cannot be written is read into memory, and `unwritable` says why.
+        """
+        self.path, self._most = path, most
+        self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S, or_copy=or_copy)
+        self.unwritable = self._base.unwritable
+        if self.unwritable is not None:
+            self._sights = Sights(self._base)
+            return
+        try:
+            self._sights = Sights(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
+        except BaseException:
+            self._base.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+        self._sights.close()
+
+    # --- from the claim of a name to the end ---
+
+    def claim(self, session: Session, by: tuple[int, int]) -> Session:
+        """Take the name and all ports for a session that is about to be started, or nothing.
+
+        Returns the session with its ports: a free one for each 0.  `by` is the process that starts it, and its start
+        in clock ticks.  Raises StartRefused where the name or a port is taken, ValueError for a name that cannot be
+        kept, and for invalid ports.
+        """
+        if not session.name or not session.name.isprintable() or redact(session.name) != session.name:
+            raise ValueError(f"{redact(session.name)!r} is not a name: give printable characters, without a secret")
+        wanted = [port for port in session.ports if port]
+        if len(wanted) != len(set(wanted)):
+            raise ValueError("a port is given twice")
+        with self._base.writing() as base:
+            row = base.execute(f"select * from session where name = ? and {_LIVING}", (session.name,)).fetchone()
+            if row is not None:
+                raise _taken(living_of(row))
+            session = evolve(session, ports=self._ports(base, session))
+            base.execute(
+                "insert into session (id, name, state, session, pid, ticks) values (?, ?, 'starting', ?, ?, ?)",
+                (session.id, session.name, packed(session), *by),
+            )
+            base.executemany("insert into port values (?, ?)", [(port, session.id) for port in session.ports])
+        return session
+
+    def _ports(self, base: sqlite3.Connection, session: Session) -> tuple[int, ...]:
+        holders = {
+            row["number"]: row["name"]
+            for row in base.execute("select port.number, name from port join session on session.id = port.session")
+        }
+        for port in filter(None, session.ports):
+            why = f"port {port} belongs to session {holders[port]}" if port in holders else f"port {port} is in use"
+            if port in holders or not ports.free(port):
+                todo = "give another port, or 0 for any"
+                raise StartRefused(session.name, why, todo, holders.get(port), port)
+        try:
+            chosen = iter(ports.any_free({*holders, *session.ports}, session.ports.count(0)))
+        except OSError as error:
+            raise StartRefused(session.name, error.strerror or str(error), "free a port") from error
+        return tuple(port or next(chosen) for port in session.ports)
+
+    def bound(self, id: str, identity: str, pane_started: int | None = None, container: str | None = None) -> bool:
+        """Note that it runs, and where; adds the event session_started.
+
+        False where the claim was given up, or bound before: then the caller must stop what it just started.
+        """
+        with self._base.writing() as base:
+            row = self._of(base, id, "state = 'starting'")
+            if row is None:
+                return False
+            session: Session = session_of(row)
+            session = evolve(
+                session, identity=identity, pane_started=pane_started, container=container or session.container
+            )
+            base.execute("update session set state = 'running', session = ? where id = ?", (packed(session), id))
+            kept = ("command", "engine", "image", "container", "ports", "tmux_socket_name", "tmux_socket_path")
+            return _put(base, row, "session_started", {key: getattr(session, key) for key in kept})
+
+    def abandon(self, id: str) -> bool:
+        """Give up a claim before it was bound: name and ports are free again.
+
+        There is no event, since there was no session_started; the caller tells the person.  False, and no change, where
+        it was bound or given up before: a session that ran can only `end`.
+        """
+        with self._base.writing() as base:
+            done = base.execute("delete from session where id = ? and state = 'starting'", (id,))
+            if done.rowcount:
+                _forget(base, id)
+            return bool(done.rowcount)
+
+    def order(self, id: str, order: Order | None, by: tuple[int, int] | None = None) -> bool:
+        """Write down an order before it is carried out, or take it back; False where the session has ended.
+
+        `by` is the process that carries it out, and its start in clock ticks.
+        """
+        pid, ticks = by or (None, None)
+        with self._base.writing() as base:
+            done = base.execute(
+                'update session set "order" = ?, pid = coalesce(?, pid), ticks = coalesce(?, ticks)'
+                f" where id = ? and {_LIVING}",
+                (order, pid, ticks, id),
+            )
+            return bool(done.rowcount)
+
+    def ready(self, id: str) -> bool:
+        """Note that it was ready, and add the event session_ready; False where that was done before, or it ended."""
+        with self._base.writing() as base:
+            row = self._of(base, id, "state = 'running' and ready_at is null")
+            if row is None:
+                return False
+            base.execute("update session set ready_at = ? where id = ?", (time.time(), id))
+            return _put(base, row, "session_ready", {"after_s": round(time.time() - session_of(row).started_at, 3)})
+
+    def start_timeout(self, id: str, why: str) -> bool:
+        """Add the event start_timeout: the session runs, its prompt is missing; False after its end, or done before."""
+        with self._base.writing() as base:
+            row = self._of(base, id, _LIVING)
+            return row is not None and _put(base, row, "start_timeout", {"why": why})
+
+    def end(self, record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
+        """Write down how it ended, free its name and its ports, and add its final event, all in one transaction.
+
+        `event` is one of `FINAL`.  True for the first call, bound or not; a second one changes nothing.
+        """
+        if event not in FINAL:
+            raise ValueError(f"{event!r} is not a final event: give one of {', '.join(sorted(FINAL))}")
+        id = record.session.id
+        with self._base.writing() as base:
+            row = self._of(base, id, _LIVING)
+            if row is None:
+                return False
+            record = evolve(record, incident=record.incident or row["incident"])
+            base.execute(
+                "update session set state = 'ended', cause = ?, ended_at = ?, incident = ?, record = ? where id = ?",
+                (record.cause, record.ended_at, record.incident, packed(record), id),
+            )
+            _forget(base, id)
+            if not _put(base, row, event, facts):
+                raise AssertionError(f"session {id} has an end, and runs")  # rolls back
+            _prune(base, record.session.name, self._most)
+            return True
+
+    def incident(self, sessions: Iterable[str], cause: Cause, why: str) -> str | None:
+        """Give the common cause of these sessions' ends an id, and one event for all of them.
+
+        A process that finds the same end again gets the same id; None where none of the sessions is known.
+        """
+        ids = list(sessions)
+        with self._base.writing() as base:
+            marks = ", ".join("?" * len(ids))
+            rows = base.execute(f"select * from session where id in ({marks}) order by number", ids).fetchall()
+            living = [row for row in rows if row["state"] != "ended"]
+            known = next((row["incident"] for row in rows if row["incident"] is not None), None)
+            if known is None and not living:
+                return None
+            incident = known or secrets.token_hex(4)
+            base.executemany("update session set incident = ? where id = ?", [(incident, row["id"]) for row in living])
+            if known is None:
+                names = [row["name"] for row in living]
+                outbox.put(base, "incident", {"incident": incident, "cause": str(cause), "why": why, "sessions": names})
+            return incident
+
+    # --- what was last seen of it ---
+
+    def saw(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
+        """Keep what looks showed, for the records: id, lines, verdict, seconds of the wall clock.  Without fsync."""
+        self._sights.keep(looks)
+
+    def sight(self, id: str) -> Sight | None:
+        """The last sight of a running session."""
+        return self._sights.of(id)
+
+    # --- reading ---
+
+    def get(self, id: str) -> Living | ExitRecord | None:
+        """The session of this id."""
+        return self._first("id = ?", id)
+
+    def latest(self, name: str) -> Living | ExitRecord | None:
+        """The running session of that name, else how the last one ended."""
+        return self._first("name = ?", name)
+
+    def living(self) -> list[Living]:
+        """All that have not ended, in the order of their start."""
+        with self._base.reading() as base:
+            return [living_of(row) for row in base.execute(f"select * from session where {_LIVING} order by number")]
+
+    def listing(self) -> list[Living | ExitRecord]:
+        """Each name's latest, by name."""
+        with self._base.reading() as base:
+            return [
+                either_of(row)
+                for row in base.execute(
+                    "select * from session where number in (select max(number) from session group by name)"
+                    " order by name"
+                )
+            ]
+
+    def records(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
+        """The latest exit records of that name, or of all, newest last."""
+        with self._base.reading() as base:
+            found = base.execute(
+                "select record from session where state = 'ended' and (? is null or name = ?)"
+                " order by ended_at desc, number desc limit ?",
+                (name, name, limit),
+            ).fetchall()
+        return [structure(json.loads(row["record"]), ExitRecord) for row in reversed(found)]
+
+    def earlier(self, name: str, cause: Cause) -> int:
+        """How many of that name died of this cause in a row; any other end, also a stop, breaks the row."""
+        count = 0
+        with self._base.reading() as base:
+            for row in base.execute(
+                "select cause from session where state = 'ended' and name = ? order by number desc", (name,)
+            ):
+                if row["cause"] != cause:
+                    break
+                count += 1
+        return count
+
+    def pending(self) -> list[OutEvent]:
+        """The pending events, oldest first."""
+        with self._base.reading() as base:
+            return outbox.pending(base)
+
+    def written(self, id: str) -> None:
+        """Note that the logs hold an event."""
+        with self._base.writing() as base:
+            outbox.written(base, id)
+
+    def _first(self, where: str, value: str) -> Living | ExitRecord | None:
+        with self._base.reading() as base:
+            row = base.execute(
+                f"select * from session where {where} order by number desc limit 1", (plain(value),)
+            ).fetchone()
+        return None if row is None else either_of(row)
+
+    @staticmethod
+    def _of(base: sqlite3.Connection, id: str, where: str) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = base.execute(f"select * from session where id = ? and {where}", (id,)).fetchone()
+        return row
+
+
+def _taken(holder: Living) -> StartRefused:
+    since = datetime.fromtimestamp(holder.session.started_at).isoformat(" ", "seconds")
+    name = holder.session.name
+    if holder.bound:
+        why, todo = f"a session of this name runs since {since}", "stop it, replace it, or give another name"
+    else:
+        why = f"process {holder.claimed_by.pid} has been starting a session of this name since {since}"
+        todo = "wait for it, or give another name"
+    return StartRefused(name, why, todo, name)
+
+
+def _put(base: sqlite3.Connection, row: sqlite3.Row, event: str, facts: dict[str, Any]) -> bool:
+    return outbox.put(base, event, facts, row["id"], row["name"], session_of(row).directory)
+
+
+def _forget(base: sqlite3.Connection, id: str) -> None:
+    base.execute("delete from port where session = ?", (id,))
+    base.execute("delete from sight where session = ?", (id,))
+
+
+def _prune(base: sqlite3.Connection, name: str, most: int) -> None:
+    """Delete old records of a name, and their written events."""
+    old = "state = 'ended' and name = :name"
+    place = f"select number from session where {old} order by number desc limit -1 offset"
+    given = {"name": name, "before": time.time() - KEPT_S, "kept": KEPT, "most": most}
+    base.execute(
+        f"delete from session where (number in ({place} :kept) and ended_at < :before) or number in ({place} :most)",
+        given,
+    )
+    base.execute(
+        "delete from event where written and at < :before and (session is null or session not in"
+        " (select id from session))",
+        given,
+    )

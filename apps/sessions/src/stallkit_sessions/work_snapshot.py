@@ -1,0 +1,329 @@
+"""A work tree as a commit of ours: all of it that is not ignored, byte for byte; its index and tree are not touched.
+
+The tree and its repository are an agent's.  Git never reads their settings: it works on a bare repository of ours that
+borrows the objects (`Store`), lists names, and takes the content from us (`git fast-import`), so that no filter, hook,
+monitor or attribute of theirs has a part in it.  Files are opened without following a link in any part of their path.
+A push uses the settings and credentials of who runs it, never those of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Iterator
+
+from attrs import field, frozen
+
+from stallkit import private
+from stallkit_sessions.git_apart import (
+    SnapshotFailed,
+    check_own,
+    copied_index,
+    data,
+    given,
+    head_of,
+    kill,
+    last_line,
+    operators_environment,
+    quoted,
+)
+from stallkit_sessions.git_apart import run as run_git
+from stallkit_sessions.open_below import Below
+from stallkit_sessions.worktree import Repository, bare_environment, repository_of, small_file
+
+__all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
+
+GIT_S = 600.0  # for one call of git: a push of a large repository over a slow line
+_CHUNK = 1 << 20  # bytes
+_SUBMODULE = b"160000 "  # how a tree names a commit of another repository
+_FILES = 100  # that are restored in one call
+_REF = re.compile(r"refs/[A-Za-z0-9._/-]+")
+_WHO = "stallkit <stallkit@localhost>"
+
+
+@frozen
+class WorkSnapshot:
+    """A work tree as it was kept."""
+
+    commit: str
+    tree: str
+    parent: str | None  # the commit that the work tree was on
+    files: int
+
+
+@frozen
+class Store:
+    """A bare repository of ours, for the work tree in `directory`, whose repository was at `place` at the beginning.
+
+    Every method raises SnapshotFailed.
+    """
+
+    path: Path
+    directory: Path
+    place: Path
+    deadline_s: float = field(default=GIT_S, kw_only=True)
+
+    def take(self, ref: str, message: str) -> WorkSnapshot:
+        """Keep the work tree as it is now in a commit at that ref."""
+        try:
+            repository = self._repository()
+            head = head_of(repository)
+            self._borrow(repository, head)
+            with tempfile.TemporaryDirectory(prefix="stallkit-index-") as made:
+                found = self._import(ref, message, head, Path(made))
+            self._repository()  # once more: what was borrowed meanwhile must be its own, too
+            return found
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            name = getattr(error, "filename", None)
+            raise SnapshotFailed(str(self.directory), f"{os.fsdecode(name)}: {why}" if name else why) from error
+
+    def push(self, ref: str, snapshot: WorkSnapshot, remote: str) -> None:
+        """Push it there, to the same ref."""
+        words = ["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--no-signed", "--"]
+        self._git(*words, remote, f"+{snapshot.commit}:{ref}", at=remote, theirs=True)
+
+    def read_back(self, ref: str, snapshot: WorkSnapshot, remote: str) -> None:
+        """Fetch it from there into an empty repository, which git does not do by halves, and compare."""
+        with tempfile.TemporaryDirectory(prefix="back-", dir=self.path.parent) as made:
+            other = Store(Path(made, "r.git"), self.directory, self.place, deadline_s=self.deadline_s)
+            other._make(len(snapshot.commit))
+            words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--"]
+            other._git(*words, remote, ref, at=remote, theirs=True)
+            found = other._git("rev-parse", "FETCH_HEAD", "FETCH_HEAD^{tree}").decode().split()
+        if found != [snapshot.commit, snapshot.tree]:
+            raise SnapshotFailed(remote, f"{ref} is {found[0][:12]} there, not {snapshot.commit[:12]}")
+
+    def restore(self, ref: str, snapshot: WorkSnapshot, remote: str, branch: str | None) -> int:
+        """Write what is missing of it in the directory, and nothing over what is there; returns how many files.
+
+        Where the directory or its repository is gone, both are made anew, on that branch.
+        """
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            if not os.path.lexists(self.directory / ".git"):
+                self._renew(ref, snapshot, remote, branch)
+            return self._write_missing(snapshot)
+        except (OSError, ValueError) as error:
+            raise SnapshotFailed(str(self.directory), getattr(error, "strerror", None) or str(error)) from error
+
+    # --- the repository of ours ---
+
+    def _repository(self) -> Repository:
+        found = repository_of(self.directory)
+        if found is None:
+            raise ValueError("it is in no git repository")
+        common = Path(os.path.realpath(found.common))
+        if common != self.place:
+            raise ValueError(f"its repository is {common} now, and was {self.place} when it was registered")
+        if Path(os.path.realpath(self.directory)) != found.root:
+            raise ValueError(f"it is not the top of its work tree, {found.root} is")
+        for name in ("objects", "refs", "packed-refs"):
+            if (common / name).is_symlink():
+                raise ValueError(f"{common / name} is a symbolic link")
+        check_own(common / "objects")
+        return found
+
+    def _make(self, digits: int) -> None:
+        if not (self.path / "HEAD").exists():
+            kind = "sha256" if digits == 64 else "sha1"
+            new = Path(tempfile.mkdtemp(prefix="new-", dir=self.path.parent))
+            self._run(["git", "init", "--quiet", "--bare", "--template=", f"--object-format={kind}", str(new)])
+            shutil.rmtree(self.path, ignore_errors=True)
+            new.rename(self.path)
+
+    def _borrow(self, repository: Repository, head: str | None) -> None:
+        """Let the repository of ours see the objects of theirs, and nothing else of it."""
+        private.folder(self.path.parent)
+        self._make(len(head) if head else self._digits(repository))
+        info = self.path / "info"
+        info.mkdir(exist_ok=True)
+        (self.path / "objects" / "info").mkdir(parents=True, exist_ok=True)
+        objects = os.fsencode(self.place / "objects")
+        (self.path / "objects" / "info" / "alternates").write_bytes(quoted(objects) + b"\n")
+        for name, there in (("shallow", self.path / "shallow"), ("info/exclude", info / "exclude")):
+            there.unlink(missing_ok=True)
+            with suppress(OSError):
+                there.write_bytes(small_file(repository.common / name).encode("utf-8", "surrogateescape"))
+
+    def _digits(self, repository: Repository) -> int:
+        config = ["git", "config", "--file", str(repository.common / "config"), "--no-includes"]
+        try:
+            kind = self._run([*config, "--get", "extensions.objectformat"])
+        except SnapshotFailed:  # it has none
+            return 40
+        return 64 if kind.strip() == b"sha256" else 40
+
+    # --- what is in the work tree ---
+
+    def _names(self, root: Path, index: Path | None, made: Path) -> tuple[list[bytes], set[bytes]]:
+        """What is tracked or not ignored below a work tree's top, and what of it git left out on purpose."""
+        tree = {"GIT_WORK_TREE": str(root), "GIT_INDEX_FILE": str(made / "none")}
+        others = self._git("ls-files", "-z", "--others", "--exclude-standard", more=tree, cwd=root)
+        names, left_out = others.split(b"\0")[:-1], set()
+        if index is not None:
+            tree["GIT_INDEX_FILE"] = str(index)
+            for entry in self._git("ls-files", "-z", "-t", "--cached", more=tree, cwd=root).split(b"\0")[:-1]:
+                names.append(entry[2:])
+                if entry[:1] == b"S":
+                    left_out.add(entry[2:])
+        return names, left_out
+
+    def _files(self, root: Path, made: Path, prefix: bytes = b"") -> tuple[list[bytes], set[bytes]]:
+        """All names, also those in repositories inside, which git itself would not list."""
+        index = made / f"index-{len(list(made.iterdir()))}"
+        names, left_out = self._names(root, index if copied_index(root, index) else None, made)
+        found: list[bytes] = []
+        for name in dict.fromkeys(names):
+            inside = root / os.fsdecode(name.rstrip(b"/"))
+            if inside.is_dir() and not inside.is_symlink():
+                if os.path.lexists(inside / ".git"):
+                    more, _ = self._files(inside, made, prefix + name.rstrip(b"/") + b"/")
+                    found += more
+            else:
+                found.append(prefix + name)
+        return found, {prefix + name for name in left_out}
+
+    def _import(self, ref: str, message: str, head: str | None, made: Path) -> WorkSnapshot:
+        if not _REF.fullmatch(ref):
+            raise ValueError(f"{ref!r} is no ref")
+        (self.path / f"{ref}.lock").unlink(missing_ok=True)  # of one that was killed: nobody else works here
+        tracked = self._git("ls-tree", "-r", "-z", head).split(b"\0")[:-1] if head else []
+        names, left_out = self._files(Path(os.path.realpath(self.directory)), made)
+        count = 0
+        with Below(self.directory) as below, self._importing() as give:
+            give.write(f"commit {ref}\ncommitter {_WHO} {int(time.time())} +0000\n".encode())
+            give.write(data(message.encode("utf-8", "replace")))
+            give.write(f"from {head}\n".encode() if head else b"")
+            for entry in tracked:
+                name = entry.partition(b"\t")[2]
+                if not entry.startswith(_SUBMODULE) and name not in left_out and not below.is_file(name):
+                    give.write(b"D " + quoted(name) + b"\n")
+            for name in names:
+                count += _give(give, below, name)
+            give.write(b"done\n")
+        found = self._git("rev-parse", f"{ref}^{{commit}}", f"{ref}^{{tree}}").decode().split()
+        return WorkSnapshot(found[0], found[1], head, count)
+
+    @contextmanager
+    def _importing(self) -> Iterator[IO[bytes]]:
+        """The standard input of a `git fast-import`, whose end is waited for."""
+        command = ["git", "--no-pager", *given(), "fast-import", "--quiet", "--done", "--force"]
+        with tempfile.TemporaryFile() as complaints:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                cwd=self.path,
+                env={**bare_environment(), "GIT_DIR": str(self.path)},
+                start_new_session=True,
+            )
+            assert process.stdin is not None
+            try:
+                with suppress(BrokenPipeError):  # its complaint says why
+                    yield process.stdin
+                with suppress(BrokenPipeError):
+                    process.stdin.close()
+                code = process.wait(self.deadline_s)
+            except BaseException:
+                kill(process)
+                raise
+            if code:
+                complaints.seek(0)
+                raise ValueError(last_line(complaints.read(_CHUNK), code))
+
+    # --- restoring ---
+
+    def _renew(self, ref: str, snapshot: WorkSnapshot, remote: str, branch: str | None) -> None:
+        """A repository where none is left: the history comes from where it was pushed to."""
+        kind = "sha256" if len(snapshot.commit) == 64 else "sha1"
+        start = ["git", "init", "--quiet", "--template=", f"--object-format={kind}", "-b", branch or "main"]
+        self._run([*start, str(self.directory)])
+        own = Store(self.directory / ".git", self.directory, self.place, deadline_s=self.deadline_s)
+        own._git("fetch", "--quiet", "--no-tags", "--", remote, f"+{ref}:{ref}", at=remote, theirs=True)
+        if snapshot.parent is not None:
+            own._git("update-ref", f"refs/heads/{branch or 'main'}", snapshot.parent)
+            tree = {"GIT_WORK_TREE": str(self.directory)}
+            own._git("read-tree", snapshot.parent, more=tree, cwd=self.directory)
+        own._git("config", "remote.origin.url", remote)
+        own._git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+        (self.path / "objects" / "info" / "alternates").write_bytes(
+            quoted(os.fsencode(self.directory / ".git" / "objects")) + b"\n"
+        )
+
+    def _write_missing(self, snapshot: WorkSnapshot) -> int:
+        entries = self._git("ls-tree", "-r", "-z", "--full-tree", snapshot.commit).split(b"\0")[:-1]
+        written = 0
+        with Below(self.directory) as below:
+            missing: list[tuple[bytes, str, str]] = []
+            for entry in entries:
+                head, _, name = entry.partition(b"\t")
+                mode, kind, blob = head.decode().split()
+                if kind == "blob" and not below.exists(name):
+                    missing.append((name, mode, blob))
+            for at in range(0, len(missing), _FILES):
+                part = missing[at : at + _FILES]
+                for (name, mode, _), content in zip(part, self._blobs([blob for *_, blob in part]), strict=True):
+                    written += below.write(name, content, mode)
+        return written
+
+    def _blobs(self, wanted: list[str]) -> Iterator[bytes]:
+        answer = self._git("cat-file", "--batch", given_text="\n".join([*wanted, ""]).encode())
+        at = 0
+        for _ in wanted:
+            end = answer.index(b"\n", at)
+            size = int(answer[at:end].split()[2])
+            yield answer[end + 1 : end + 1 + size]
+            at = end + size + 2
+
+    # --- calls ---
+
+    def _git(
+        self,
+        *words: str,
+        at: str | None = None,
+        theirs: bool = False,
+        more: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        given_text: bytes = b"",
+    ) -> bytes:
+        """What a call prints; `theirs`: with the settings of who runs it, as a push needs them."""
+        environment = {**(operators_environment() if theirs else bare_environment()), **(more or {})}
+        command = ["git", "--no-pager", *given(remote=theirs), *words]
+        environment["GIT_DIR"] = str(self.path)
+        return run_git(command, environment, cwd or self.path, at or self.directory, self.deadline_s, given_text)
+
+    def _run(self, command: list[str]) -> bytes:
+        return run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
+
+
+def _give(to: IO[bytes], below: Below, name: bytes) -> bool:
+    """Hand a file over as it is; False for one that is gone, a pipe, a socket.  Raises OSError, ValueError."""
+    found = below.look(name)
+    if found is None:
+        return False
+    if stat.S_ISLNK(found.st_mode):
+        to.write(b"M 120000 inline " + quoted(name) + b"\n" + data(below.link(name)))
+        return True
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    with below.opened(name) as file:
+        size = os.fstat(file.fileno()).st_size
+        mode = b"100755" if found.st_mode & stat.S_IXUSR else b"100644"
+        to.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(name), size))
+        left = size
+        while left and (chunk := file.read(min(left, _CHUNK))):
+            to.write(chunk)
+            left -= len(chunk)
+        if left:
+            raise ValueError(f"{os.fsdecode(name)} got shorter while it was read")
+        to.write(b"\n")
+    return True

@@ -1,0 +1,172 @@
+"""Why a session ended: a table of what witnesses say, and that no code is ever made up."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from stallkit_sessions.containers.container_events import ContainerFacts
+from stallkit_sessions.explain import CRASHED, DROP, STOPPED, EndFacts, event_of, explain
+from stallkit_sessions.model import Cause, Order, Source, Status
+
+from stallkit.transports.base import Presence
+from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
+
+HERE, AWAY, DARK = Presence.THERE, Presence.GONE, Presence.UNSEEN
+ALIVE = PaneFacts(HERE)
+BLANK = PaneFacts(HERE, dead=True)  # dead, and tmux does not know how
+LOST = PaneFacts(AWAY)
+
+
+def dead(code: int | None = None, signal: int | None = None) -> PaneFacts:
+    return PaneFacts(HERE, dead=True, code=code, signal=signal)
+
+
+@pytest.mark.parametrize(
+    ("facts", "cause", "status", "event"),
+    [
+        (EndFacts(dead(0)), Cause.EXITED, Status(Source.PANE, 0), STOPPED),
+        (EndFacts(dead(3)), Cause.EXITED, Status(Source.PANE, 3), CRASHED),
+        (EndFacts(dead(signal=9)), Cause.SIGNALLED, Status(Source.PANE, signal=9), CRASHED),
+        (EndFacts(BLANK), Cause.UNKNOWN, None, DROP),
+        (EndFacts(LOST), Cause.SESSION_KILLED, None, DROP),
+        (EndFacts(LOST, ServerEnd.ENDED), Cause.SERVER_ENDED, None, DROP),
+        (EndFacts(LOST, ServerEnd.CRASHED), Cause.SERVER_CRASHED, None, DROP),
+        (EndFacts(LOST, ServerEnd.GONE), Cause.SERVER_GONE, None, DROP),
+        (EndFacts(LOST, ServerEnd.GONE, same_boot=False), Cause.MACHINE_RESTARTED, None, DROP),
+        (EndFacts(dead(143), order=Order.STOP), Cause.STOPPED, Status(Source.PANE, 143), STOPPED),
+        (EndFacts(LOST, order=Order.REPLACE), Cause.REPLACED, None, STOPPED),
+    ],
+)
+def test_a_program_in_a_pane(facts: EndFacts, cause: Cause, status: Status | None, event: str) -> None:
+    found = explain(facts)
+    assert found is not None
+    assert (found.cause, found.status, event_of(found)) == (cause, status, event)
+
+
+RUNS = ContainerFacts(HERE, running=True)
+ENDED = ContainerFacts(HERE)
+REMOVED = ContainerFacts(AWAY)
+ITSELF = ContainerFacts(AWAY, removes_itself=True)
+UNANSWERED = ContainerFacts(DARK)
+
+
+@pytest.mark.parametrize(
+    ("pane", "container", "cause", "status"),
+    [
+        (dead(7), evolve(ENDED, event_code=7, inspect_code=7), Cause.EXITED, Status(Source.EVENT, 7)),
+        (dead(0), evolve(ENDED, inspect_code=0), Cause.EXITED, Status(Source.INSPECT, 0)),
+        (dead(7), ITSELF, Cause.EXITED, Status(Source.CLIENT, 7)),
+        (dead(0), ITSELF, Cause.UNKNOWN, None),  # or it was detached before
+        (dead(0), ENDED, Cause.UNKNOWN, None),
+        (dead(125), ITSELF, Cause.UNKNOWN, None),
+        (dead(137), ITSELF, Cause.UNKNOWN, None),
+        (dead(0), RUNS, Cause.CLIENT_ENDED, None),  # Ctrl-P Ctrl-Q
+        (dead(signal=9), RUNS, Cause.CLIENT_ENDED, None),
+        (dead(0), UNANSWERED, Cause.CLIENT_ENDED, None),
+        (LOST, RUNS, Cause.SESSION_KILLED, None),
+        (dead(7), REMOVED, Cause.CONTAINER_REMOVED, Status(Source.CLIENT, 7)),
+        (
+            dead(137),
+            evolve(REMOVED, event_code=137, event_signal=9),
+            Cause.CONTAINER_REMOVED,
+            Status(Source.EVENT, 137),
+        ),
+        (dead(137), evolve(ITSELF, event_code=137, event_signal=9), Cause.SIGNALLED, Status(Source.EVENT, 137)),
+        (dead(137), evolve(ENDED, event_code=137, oom=True), Cause.OUT_OF_MEMORY, Status(Source.EVENT, 137)),
+        (dead(9), evolve(ENDED, event_code=9, oom=True), Cause.EXITED, Status(Source.EVENT, 9)),  # a child was killed
+        (dead(137), evolve(ENDED, doubtful=True), Cause.UNKNOWN, None),
+        (dead(9), evolve(ENDED, doubtful=True), Cause.UNKNOWN, None),
+        (dead(125), evolve(UNANSWERED, engine_died=True), Cause.ENGINE_DIED, None),
+        (dead(7), evolve(ENDED, engine_died=True), Cause.ENGINE_DIED, None),
+        (dead(127), evolve(ENDED, started=False), Cause.NOT_STARTED, None),
+        (dead(125), REMOVED, Cause.NOT_STARTED, None),  # no such image
+        (dead(125), evolve(REMOVED, seen_to_start=True), Cause.CONTAINER_REMOVED, None),
+        (dead(125), evolve(ITSELF, seen_to_start=False), Cause.NOT_STARTED, None),
+    ],
+)
+def test_a_container(pane: PaneFacts, container: ContainerFacts, cause: Cause, status: Status | None) -> None:
+    found = explain(EndFacts(pane, container=container))
+    assert found is not None
+    assert (found.cause, found.status) == (cause, status)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        EndFacts(ALIVE),
+        EndFacts(ALIVE, order=Order.STOP),
+        EndFacts(ALIVE, container=RUNS),
+        EndFacts(ALIVE, container=UNANSWERED),
+        EndFacts(ALIVE, container=REMOVED),  # which its client has not made yet
+        EndFacts(ALIVE, container=evolve(ENDED, started=False)),
+        EndFacts(ALIVE, container=evolve(UNANSWERED, engine_died=True)),
+        EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN),
+        EndFacts(PaneFacts(AWAY), ServerEnd.UNSEEN),
+        EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, container=RUNS),
+    ],
+)
+def test_what_lives_or_was_not_seen_has_not_ended(facts: EndFacts) -> None:
+    assert explain(facts) is None
+
+
+codes = st.none() | st.integers(0, 255)
+signals = st.none() | st.integers(1, 64)
+panes = st.builds(PaneFacts, st.sampled_from(Presence), st.booleans(), codes, signals)
+containers = st.builds(
+    ContainerFacts,
+    st.sampled_from(Presence),
+    running=st.booleans(),
+    removes_itself=st.booleans(),
+    started=st.booleans(),
+    event_code=codes,
+    event_signal=signals,
+    inspect_code=codes,
+    oom=st.booleans(),
+    engine_died=st.booleans(),
+)
+every = st.builds(
+    EndFacts,
+    panes,
+    st.sampled_from(ServerEnd),
+    st.none() | containers,
+    st.none() | st.sampled_from(Order),
+    st.booleans(),
+    st.none() | st.booleans(),
+)
+
+
+@given(every)
+def test_no_code_is_made_up(facts: EndFacts) -> None:
+    found = explain(facts)
+    if found is None or found.status is None:
+        return
+    told, pane, container = found.status, facts.pane, facts.container
+    match told.source:
+        case Source.EVENT:
+            assert container is not None and told.code == container.event_code
+        case Source.INSPECT:
+            assert container is not None and told.code == container.inspect_code
+        case Source.CLIENT:
+            assert container is not None and pane.dead and told.code == pane.code != 0
+        case Source.PANE:
+            assert container is None and pane.dead and (told.code, told.signal) != (None, None)
+            assert told.signal == pane.signal and told.code == (None if pane.signal else pane.code)
+    assert (told.code is None) != (told.signal is None)
+
+
+@given(every)
+def test_a_container_nobody_speaks_for_has_no_code_0(facts: EndFacts) -> None:
+    """Zero is what an engine, a client and an empty field say when they do not know."""
+    if facts.container is None:
+        return
+    silent = evolve(facts, container=evolve(facts.container, event_code=None, inspect_code=None))
+    found = explain(silent)
+    assert found is None or found.status is None or found.status.code != 0
+
+
+@given(every)
+def test_every_end_has_one_final_event(facts: EndFacts) -> None:
+    found = explain(facts)
+    assert found is None or event_of(found) in (STOPPED, CRASHED, DROP)

@@ -1,0 +1,328 @@
+"""The monitor beside real sessions: every way to end is told once and as what it was, also where it was killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from stallkit_sessions import monitor_client
+from stallkit_sessions.lifecycle import finalize_now, stop
+from stallkit_sessions.model import Cause, ExitRecord, Order, Session
+from stallkit_sessions.monitor import Monitor
+from stallkit_sessions.outbox import FINAL
+from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register_tables import Sight
+from started import House, alive
+from terminals import HEARD, wait_for
+
+from stallkit.errors import StoreError
+from stallkit.probes.procfs import stat_of
+from stallkit.transports.tmux.identity import Identity
+
+pytestmark = pytest.mark.e2e
+
+NOTHING = Sight((), (), 0.0)
+
+
+def program(session: Session) -> int:
+    return Identity.of(session.identity).pid
+
+
+def told(house: House, name: str) -> dict[str, object]:
+    """Its final event, as soon as the monitor wrote it, with nobody asking."""
+    wait_for(lambda: any(one["event"] in FINAL for one in house.own_events(name)), f"the end of {name}")  # written last
+    return house.final(name)
+
+
+def ends(house: House, name: str, how: Callable[[Session], object], *command: str) -> dict[str, object]:
+    session = house.start(name, *command)
+    how(session)
+    return told(house, name)
+
+
+def kill(session: Session) -> None:
+    os.kill(program(session), signal.SIGKILL)
+
+
+EXITS = {"0": ("session_stopped", 0), "3": ("session_crashed", 3), "137": ("session_crashed", 137)}
+
+
+@pytest.mark.parametrize("code", EXITS)
+def test_it_ended_by_itself(house: House, code: str) -> None:
+    event = ends(house, "a", lambda session: None, "sh", "-c", f"echo one; echo two; {HEARD}; exit {code}")
+    assert (event["event"], event["exit_code"]) == EXITS[code]
+    assert (event["signal"], event["source"], event["lines"]) == (None, "pane_dead_status", 2)
+
+
+def test_a_signal_ended_it(house: House) -> None:
+    event = ends(house, "a", kill)
+    assert (event["event"], event["cause"], event["signal"], event["exit_code"]) == (
+        "session_crashed", "signalled", 9, None,
+    )  # fmt: skip
+
+
+def test_its_session_was_killed(house: House) -> None:
+    house.start("keeper")
+    event = ends(house, "a", lambda session: house.tmux("kill-session", "-t", "=a"))
+    assert (event["event"], event["cause"], event["exit_code"]) == ("session_drop", "session killed", None)
+
+
+def test_its_pane_was_given_to_another_program(house: House) -> None:
+    event = ends(house, "a", lambda session: house.tmux("respawn-pane", "-k", "-t", "=a:", "cat"))
+    assert (event["event"], event["cause"]) == ("session_drop", "session killed")
+    assert "respawn-pane" in str(event["why"])
+
+
+def test_its_last_session_was_killed_and_the_server_went_with_it(house: House) -> None:
+    event = ends(house, "a", lambda session: house.tmux("kill-session", "-t", "=a"))
+    assert (event["event"], event["cause"]) == ("session_drop", "tmux server ended")
+
+
+@pytest.mark.parametrize(
+    "how, cause",
+    [
+        (lambda house: house.tmux("kill-server"), "tmux server ended"),
+        (lambda house: os.kill(house.tmux_pid, signal.SIGTERM), "tmux server ended"),
+        (lambda house: house.kill_tmux(), "tmux server crashed"),
+    ],
+    ids=["kill-server", "TERM", "KILL"],
+)
+def test_its_server_ended(house: House, how: Callable[[House], object], cause: str) -> None:
+    names = [f"s{number}" for number in range(5)]
+    for name in names:
+        house.start(name)
+    how(house)
+    events = [told(house, name) for name in names]
+    assert {(one["event"], one["cause"], one["exit_code"]) for one in events} == {("session_drop", cause, None)}
+    incidents = [one for one in house.events() if one["event"] == "incident"]
+    assert [one["sessions"] for one in incidents] == [names]
+    assert {one["incident"] for one in events} == {incidents[0]["incident"]}
+
+
+@pytest.mark.parametrize("screens", [False, True])
+def test_what_it_showed_last_is_in_the_record_of_one_that_vanished(house: House, screens: bool) -> None:
+    """While it runs its screen is in memory alone, unless the user's settings want it on the disk."""
+    if screens:
+        (house.folder / "stallkit").mkdir()
+        (house.folder / "stallkit/stallkit.toml").write_text("[record]\nscreens = true\n")
+    house.start("keeper")
+    session = house.start("a", "sh", "-c", "echo the last words; exec cat")
+    wait_for(lambda: "the last words" in house.tmux("capture-pane", "-p", "-t", "=a:"), "its words")
+    assert monitor_client.ask(house.state), "the monitor has seen them by now"
+    if screens:  # written every few seconds
+        wait_for(lambda: "the last words" in (house.register.sight(session.id) or NOTHING).lines, "the disk")
+    else:
+        assert (house.register.sight(session.id) or NOTHING).lines in ((), ("",))
+    house.tmux("kill-session", "-t", "=a")
+    record = house.end_of("a")
+    assert record.screen == ("the last words",)
+    assert record.screen_at is not None and record.screen_at <= record.ended_at
+    assert record.verdicts
+
+
+def test_a_server_that_does_not_answer_ended_nothing(house: House) -> None:
+    house.start("a")
+    pid = house.tmux_pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        finalize_now(house.register)
+        finalize_now(house.register)
+        assert isinstance(house.register.latest("a"), Living)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert [one["event"] for one in house.events()] == ["session_started"]
+    finalize_now(house.register)
+    assert isinstance(house.register.latest("a"), Living)
+
+
+ALONE = {
+    "exit": (lambda house, session: house.tmux("send-keys", "-t", "=a:", "Enter"), Cause.EXITED, 5),
+    "kill -9": (lambda house, session: kill(session), Cause.SIGNALLED, None),
+    "kill-session": (lambda house, session: house.tmux("kill-session", "-t", "=a"), Cause.SESSION_KILLED, None),
+    "kill-server": (lambda house, session: house.tmux("kill-server"), Cause.SERVER_GONE, None),
+    "kill -9 of tmux": (lambda house, session: house.kill_tmux(), Cause.SERVER_GONE, None),
+}
+
+
+@pytest.mark.parametrize("how, cause, code", ALONE.values(), ids=ALONE)
+def test_it_ended_while_no_monitor_was_there(
+    house: House, how: Callable[[House, Session], object], cause: Cause, code: int | None
+) -> None:
+    """No code is made up, and the next who asks tells of it, once."""
+    house.start("keeper")
+    session = house.start("a", "sh", "-c", "read line; exit 5")
+    house.kill_monitor()
+    how(house, session)
+    assert house.end_of("a").cause is cause
+    assert house.final("a")["exit_code"] == code
+
+
+def test_it_is_killed_at_any_moment(house: House) -> None:
+    """Sessions end in every way while monitors are killed and begun anew: one end each, and none told as a success."""
+    dice = random.Random(7)
+    house.start("keeper")
+    over, complaints = threading.Event(), []
+
+    def murderer() -> None:
+        while not over.wait(dice.uniform(0.0, 0.4)):
+            for pid in house.monitors:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    complaints.append(pid)
+
+    thread = threading.Thread(target=murderer)
+    thread.start()
+    meant: dict[str, set[Cause]] = {}
+    try:
+        for number in range(12):
+            name = f"s{number}"
+            match number % 4:
+                case 0:
+                    house.start(name, "sh", "-c", "exit 5")
+                    meant[name] = {Cause.EXITED}
+                case 1:
+                    kill(house.start(name))
+                    meant[name] = {Cause.SIGNALLED}
+                case 2:
+                    house.start(name)
+                    house.tmux("kill-session", "-t", f"={name}")
+                    meant[name] = {Cause.SESSION_KILLED}
+                case _:
+                    house.start(name)
+                    living = house.register.latest(name)
+                    assert isinstance(living, Living)
+                    stop(house.register, living)
+                    meant[name] = {Cause.STOPPED}
+    finally:
+        over.set()
+        thread.join()
+    for name, causes in meant.items():
+        assert house.end_of(name).cause in causes, name
+        assert house.final(name)["exit_code"] in (None, 5)
+    assert len({one["id"] for one in house.events()}) == len(house.events())
+
+
+# --- the machine itself, in this process ---
+
+
+def test_it_ends_when_no_session_is_left(house: House) -> None:
+    asyncio.run(asyncio.wait_for(Monitor(house.register, None, linger_s=0.0).run(), 20))
+
+
+def test_who_asks_one_that_ends_is_told(house: House) -> None:
+    monitor = Monitor(house.register, None, linger_s=0.0)
+
+    async def ask_at_its_end() -> None:
+        await monitor.run()
+        await monitor.finalized()
+
+    with pytest.raises(StoreError, match="it is ending"):
+        asyncio.run(asyncio.wait_for(ask_at_its_end(), 20))
+
+
+def test_it_ends_when_its_register_is_taken_away(house: House) -> None:
+    house.register.claim(house.session("a"), (os.getpid(), 1))
+    house.register.path.unlink()
+    asyncio.run(asyncio.wait_for(Monitor(house.register, None).run(), 20))
+
+
+def test_a_failed_pass_does_not_end_it(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever fails: what it knows of servers and engines would be lost with it."""
+    house.register.claim(house.session("a"), (os.getpid(), 1))
+    monitor, passes = Monitor(house.register, None, pace_s=0.01), []
+    living = house.register.living
+
+    def broken() -> list[Living]:
+        passes.append(time.monotonic())
+        if len(passes) == 1:
+            raise RuntimeError("no more processes")
+        monitor.stop()
+        return living()
+
+    monkeypatch.setattr(house.register, "living", broken)
+    asyncio.run(asyncio.wait_for(monitor.run(), 20))
+    assert len(passes) == 2
+    assert "no more processes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lives", [False, True], ids=["who gave it was killed", "who gave it lives"])
+def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: bool) -> None:
+    """Or whatever ends the session, days later, would be told as that."""
+    session = house.start("a")
+    house.kill_monitor()
+    ours = stat_of(os.getpid())
+    assert ours is not None
+    house.register.order(session.id, Order.STOP, (os.getpid(), ours.started if lives else ours.started + 1))
+    monitor = Monitor(house.register, None, order_s=0.0)
+
+    async def twice() -> None:
+        running = asyncio.create_task(monitor.run())
+        await monitor.finalized()
+        await monitor.finalized()
+        monitor.stop()
+        await running
+
+    asyncio.run(asyncio.wait_for(twice(), 20))
+    living = house.register.latest("a")
+    assert isinstance(living, Living)
+    assert living.order is (Order.STOP if lives else None)
+
+
+def test_of_two_one_stays(house: House) -> None:
+    house.start("a")
+    [pid] = house.monitors
+    code = "import sys; from stallkit.sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
+    assert house.child(code) == 0
+    assert house.monitors == [pid]
+
+
+def test_it_takes_up_what_another_left(house: House) -> None:
+    house.start("a")
+    house.kill_monitor()
+    house.start("b")
+    house.kill_tmux()
+    assert {told(house, name)["cause"] for name in "ab"} == {"tmux server crashed"}
+    assert len([one for one in house.events() if one["event"] == "incident"]) == 1
+
+
+def test_its_end_leaves_sessions_and_nothing_else(house: House) -> None:
+    session = house.start("a")
+    [pid] = house.monitors
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not alive(pid), "its end")
+    wait_for(lambda: not any(alive(int(child)) for child in children), "the end of its clients")
+    assert alive(program(session))
+    assert (house.state / "warden.log").read_text() == ""
+
+
+def test_its_log_is_empty_after_ends_of_every_kind(house: House) -> None:
+    for name in ("a", "b"):
+        house.start(name, sys.executable, "-c", "raise SystemExit(4)")
+        told(house, name)
+    house.start("c")
+    house.tmux("kill-server")
+    told(house, "c")
+    assert (house.state / "warden.log").read_text() == ""
+
+
+def test_records_stay_when_the_state_directory_is_taken_up_again(house: House) -> None:
+    house.start("a", "sh", "-c", "exit 3")
+    told(house, "a")
+    house.kill_monitor()
+    other = Register(house.state / "sessions.db")
+    try:
+        assert isinstance(other.latest("a"), ExitRecord)
+    finally:
+        other.close()

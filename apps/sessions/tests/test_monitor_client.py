@@ -1,0 +1,179 @@
+"""One monitor for each state directory, found and asked through files in it, wherever it is and whatever lies there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from stallkit_sessions import monitor_client as post
+from started import House, alive
+from terminals import wait_for
+
+from stallkit import daemon
+from stallkit.errors import StoreError
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """A state directory whose path is longer than a socket's may be."""
+    made = House(tmp_path, monkeypatch, tmp_path.joinpath(*["a long name for a directory"] * 8))
+    yield made
+    made.end()
+
+
+def kept(house: House) -> None:
+    """With a session in the register, which has a monitor stay."""
+    house.register.claim(house.session("a"), (os.getpid(), 1))
+
+
+def test_where_none_lives_nobody_answers(house: House) -> None:
+    assert not post.held(house.state)
+    assert not post.ask()
+
+
+def test_one_is_started_and_answers(house: House) -> None:
+    kept(house)
+    post.ensure()
+    [pid] = house.monitors
+    assert post.held(house.state)
+    assert post.ask()
+    post.ensure()
+    assert house.monitors == [pid]
+    assert (house.state / "warden.sock").stat().st_mode & 0o077 == 0
+
+
+def test_a_socket_in_a_deep_directory(deep: House) -> None:
+    assert len(os.fsencode(deep.state / post.SOCKET)) > 107
+    kept(deep)
+    post.ensure()
+    assert post.ask()
+
+
+def test_a_relative_state_directory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(house.folder)
+    monkeypatch.setenv("STALLKIT_STATE_DIR", "state")
+    kept(house)
+    post.ensure()
+    assert len(house.monitors) == 1
+    assert post.ask()
+
+
+def test_many_that_start_one_at_once_start_one(house: House) -> None:
+    kept(house)
+    failed: list[BaseException] = []
+
+    def ensure() -> None:
+        try:
+            post.ensure()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ensure) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    wait_for(lambda: len(house.monitors) == 1, "the others' end")
+    assert post.ask()
+
+
+def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
+    kept(house)
+    post.ensure()
+    house.kill_monitor()
+    assert (house.state / post.LOCK).exists() and (house.state / post.SOCKET).exists()
+    assert not post.held(house.state)
+    assert not post.ask()
+    post.ensure()
+    assert post.ask()
+
+
+def test_one_that_is_stopped_holds_nobody_up(house: House) -> None:
+    kept(house)
+    post.ensure()
+    [pid] = house.monitors
+    os.kill(pid, signal.SIGSTOP)
+    assert not post.ask(answer_s=0.2)
+    post.ensure()
+    assert house.monitors == [pid]
+    os.kill(pid, signal.SIGCONT)
+    wait_for(post.ask, "an answer")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_when_told_also_where_the_shell_ignores_interrupts(house: House, number: int) -> None:
+    kept(house)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        post.ensure()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    [pid] = house.monitors
+    os.kill(pid, number)
+    wait_for(lambda: not alive(pid), "its end")
+    assert not post.held(house.state)
+
+
+def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
+    kept(house)
+    post.ensure()
+    [pid] = house.monitors
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(house.state / post.SOCKET))
+        os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: not alive(pid), "its end")
+
+
+def test_one_of_the_version_before_counts_as_one_that_does_not_answer(house: House) -> None:
+    """It takes any line for the one request that it knows, and says "settled"."""
+    house.state.mkdir()
+    lock = daemon.lock(house.state / post.LOCK)
+    assert lock is not None
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(house.state / post.SOCKET))
+        server.listen()
+
+        def settle() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rwb") as lines:
+                lines.readline()
+                lines.write(b"settled\n")
+
+        thread = threading.Thread(target=settle)
+        thread.start()
+        assert post.held(house.state) and not post.ask()
+        thread.join()
+    os.close(lock)
+
+
+def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
+    kept(house)
+    code = "from stallkit_sessions.monitor_client import ensure; ensure()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, start_new_session=True)
+    [pid] = house.monitors
+    assert os.getsid(pid) == pid
+    assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+
+
+def test_where_none_can_be_started_it_says_why(house: House) -> None:
+    house.state.mkdir()
+    (house.state / post.SOCKET).mkdir()
+    with pytest.raises(StoreError, match="watched by the commands alone"):
+        post.ensure()
+
+
+def test_a_state_directory_that_cannot_be(house: House) -> None:
+    house.state.write_text("a file")
+    with pytest.raises(StoreError, match="is not a directory"):
+        post.ensure()
+    assert not post.ask()

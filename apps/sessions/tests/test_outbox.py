@@ -1,0 +1,141 @@
+"""Each event is written out once and in order, whoever is killed between the log and the register."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from stallkit_sessions.model import Session
+from stallkit_sessions.outbox import OutEvent, drain
+from stallkit_sessions.register import Register
+
+from stallkit.errors import StoreError
+
+DRAIN = """
+import sys
+from pathlib import Path
+from stallkit_sessions.outbox import drain
+from stallkit_sessions.register import Register
+from stallkit.jsonlog import holds
+from stallkit_sessions.runtime_log import append, log_of
+def write(event):
+    if not holds(log_of(event.directory), event.id):
+        append(event.directory, {"id": event.id, "event": event.name, "session": event.target})
+        print("wrote", event.id, flush=True)
+print(drain(Register(Path(sys.argv[1])), write), "left", flush=True)
+"""
+
+
+@pytest.fixture
+def register(tmp_path: Path) -> Iterator[Register]:
+    made = Register(tmp_path / "sessions.db")
+    yield made
+    made.close()
+
+
+def start(register: Register, name: str, directory: str = "/srv") -> None:
+    one = Session(name=name, id=name, command=("x",), directory=directory, started_at=0.0, boot="b")
+    register.claim(one, (1, 1))
+    assert register.bound(name, "1 2 %3 4") and register.ready(name) and register.start_timeout(name, "")
+
+
+def test_events_go_out_in_order_and_once(register: Register) -> None:
+    for name in ("a", "b"):
+        start(register, name)
+    out: list[OutEvent] = []
+    assert drain(register, out.append) == 0 and drain(register, out.append) == 0
+    assert [(event.target, event.name) for event in out] == [
+        (name, event) for name in ("a", "b") for event in ("session_started", "session_ready", "start_timeout")
+    ]
+
+
+def test_what_cannot_be_written_stays_and_keeps_its_order(register: Register) -> None:
+    for name in ("a", "b"):
+        start(register, name)
+    out: list[OutEvent] = []
+
+    def write(event: OutEvent) -> None:
+        if event.target == "a" and event.name == "session_ready":
+            raise StoreError("log", "of a", "the disk is full", "make room")
+        out.append(event)
+
+    assert drain(register, write) == 2
+    assert [event.name for event in out if event.target == "a"] == ["session_started"]
+    assert len(out) == 4, "the other session's events went out"
+    assert drain(register, out.append) == 0
+    assert [event.name for event in out if event.target == "a"] == ["session_started", "session_ready", "start_timeout"]
+
+
+def test_a_defect_in_the_writer_is_not_swallowed(register: Register) -> None:
+    start(register, "a")
+    with pytest.raises(ZeroDivisionError):
+        drain(register, lambda _: print(1 / 0))
+    assert len(register.pending()) == 3 and drain(register, lambda _: None) == 0, "the lock was given back"
+
+
+def test_a_stopped_writer_holds_nobody_up(register: Register) -> None:
+    start(register, "a")
+    out: list[OutEvent] = []
+    with register.path.with_name("sessions.db.outbox").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert drain(register, out.append, lock_s=0.05) == 3 and out == []
+    assert drain(register, out.append) == 0 and len(out) == 3
+
+
+@pytest.mark.e2e  # real processes
+@pytest.mark.parametrize("seed", range(5))
+def test_kill_9_writes_nothing_twice(register: Register, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    directories = [tmp_path / str(number) for number in range(10)]
+    for directory in directories:
+        directory.mkdir()
+        start(register, directory.name, str(directory))
+    expected = {event.id for event in register.pending()}
+    for _ in range(4):
+        # Two at once; one is killed as soon as it has written, before or after it could say so to the register.
+        both = [
+            subprocess.Popen([sys.executable, "-c", DRAIN, str(register.path)], stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        for process in both:
+            assert process.stdout is not None
+            with process.stdout as pipe:
+                for _ in range(chance.randrange(1, 6)):
+                    pipe.readline()
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+    done = subprocess.run([sys.executable, "-c", DRAIN, str(register.path)], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("0 left\n")
+    found = []
+    for directory in directories:
+        lines = [json.loads(line) for line in (directory / ".stallkit" / "runtime.log").read_text().splitlines()]
+        assert [line["event"] for line in lines] == ["session_started", "session_ready", "start_timeout"]
+        found += [line["id"] for line in lines]
+    assert len(found) == len(set(found)) and set(found) == expected
+
+
+def test_the_lock_is_not_inherited(register: Register) -> None:
+    """A program that was started while events were written must not keep them from being written later."""
+    start(register, "a")
+    children: list[subprocess.Popen[bytes]] = []
+
+    def write(event: OutEvent) -> None:
+        children.append(subprocess.Popen(["sleep", "60"], close_fds=False))
+
+    try:
+        assert drain(register, write) == 0
+        start(register, "b")
+        out: list[OutEvent] = []
+        assert drain(register, out.append) == 0 and len(out) == 3
+    finally:
+        for child in children:
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait()

@@ -1,0 +1,309 @@
+"""Names, ports and ends: one of each; what is kept of them, and whose the file is."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from registered import BY, SECRET, ends, record, run, session, told
+from stallkit_sessions import register_tables as rows
+from stallkit_sessions.model import Cause, Order, Source, Status
+from stallkit_sessions.outbox import FINAL, drain
+from stallkit_sessions.register import Living, Register
+
+from stallkit.errors import StartRefused, StoreError
+
+# --- names ---
+
+
+def test_a_name_is_taken_until_its_end(register: Register) -> None:
+    first = register.claim(session(), BY)
+    with pytest.raises(StartRefused, match="process 4711 has been starting a session of this name") as refused:
+        register.claim(session(id="second"), BY)
+    assert (refused.value.target, refused.value.holder, refused.value.port) == ("one", "one", None)
+    assert register.bound(first.id, "1 2 %3 4", 5)
+    with pytest.raises(StartRefused, match=r"runs since \d{4}-.*; stop it") as refused:
+        register.claim(session(id="second"), BY)
+    assert "\n" not in str(refused.value)
+    assert ends(register, first)
+    assert register.claim(session(id="second"), BY).id == "second"
+
+
+def test_a_part_of_a_name_is_another_name(register: Register) -> None:
+    for name in ("worker1", "worker10", "worker", "Worker1", "worker1 "):
+        run(register, name)
+    latest = register.latest("worker1")
+    assert isinstance(latest, Living) and latest.session.id == "id-worker1"
+    assert register.latest("work") is None
+    assert len(register.living()) == 5
+
+
+def test_a_claim_that_was_given_up_leaves_nothing(register: Register) -> None:
+    first = register.claim(session(ports=(0,)), BY)
+    assert register.abandon(first.id) and not register.abandon(first.id)
+    assert register.latest("one") is None and told(register) == []
+    assert not register.bound(first.id, "1 2 %3 4"), "whoever was thought dead has to take down what it started"
+    again = register.claim(session(id="second", ports=first.ports), BY)
+    assert again.ports == first.ports
+
+
+def test_what_ran_is_not_given_up(register: Register) -> None:
+    first = run(register, ports=(0,))
+    assert not register.abandon(first.id)
+    assert not register.bound(first.id, "another"), "it is bound once"
+    (living,) = register.living()
+    assert (living.session.identity, living.session.pane_started, living.bound) == ("1 2 %3 4", 5, True)
+    with pytest.raises(StartRefused):
+        register.claim(session("two", ports=first.ports), BY)
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\x1bb", "a\udcffb", SECRET])
+def test_names_that_cannot_be_kept(register: Register, name: str) -> None:
+    with pytest.raises(ValueError, match="is not a name") as refused:
+        register.claim(session(name, "x"), BY)
+    assert SECRET not in str(refused.value)
+    assert register.latest(name) is None
+
+
+# --- ports ---
+
+
+def test_ports_are_handed_out_once(register: Register) -> None:
+    first = run(register, ports=(0, 0, 0))
+    assert len(set(first.ports)) == 3 and 0 not in first.ports
+    with pytest.raises(StartRefused, match=f"port {first.ports[1]} belongs to session one") as refused:
+        register.claim(session("two", ports=(0, first.ports[1])), BY)
+    assert (refused.value.holder, refused.value.port) == ("one", first.ports[1])
+    assert register.latest("two") is None, "nothing of it was kept"
+    assert ends(register, first)
+    assert register.claim(session("two", ports=(first.ports[1], 0)), BY).ports[0] == first.ports[1]
+
+
+def test_a_port_that_somebody_else_has(register: Register) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(StartRefused, match=f"port {port} is in use") as refused:
+            register.claim(session(ports=(port,)), BY)
+    assert (refused.value.holder, refused.value.port) == (None, port)
+    assert register.claim(session(ports=(port,)), BY).ports == (port,)
+
+
+def test_ports_that_are_none(register: Register) -> None:
+    for ports in ((70_000,), (-1,), (8080, 8080)):
+        with pytest.raises(ValueError, match="port"):
+            register.claim(session(ports=ports), BY)
+    assert register.living() == []
+
+
+# --- ends and events ---
+
+
+def test_the_events_of_a_session_in_order(register: Register) -> None:
+    one = run(register, directory="/srv/\udcff", ports=(0,), engine="docker", container="stallkit-one-x")
+    assert register.ready(one.id) and not register.ready(one.id)
+    assert register.start_timeout(one.id, "no prompt appeared") and not register.start_timeout(one.id, "again")
+    assert register.order(one.id, Order.STOP)
+    assert register.living()[0].order is Order.STOP
+    assert register.order(one.id, None) and register.living()[0].order is None
+    assert register.end(record(one), "session_stopped", {"exit_code": 3})
+    found = register.pending()
+    assert [event.name for event in found] == ["session_started", "session_ready", "start_timeout", "session_stopped"]
+    assert {event.directory for event in found} == {"/srv/\udcff"} and {event.session for event in found} == {one.id}
+    assert found[0].facts["ports"] == list(one.ports) and found[-1].facts == {"exit_code": 3}
+    assert len({event.id for event in found}) == 4
+
+
+@pytest.mark.parametrize("second", sorted(FINAL))
+def test_a_session_ends_once(register: Register, second: str) -> None:
+    one = run(register)
+    assert ends(register, one, Cause.EXITED, "session_crashed")
+    before = told(register), register.latest("one")
+    assert not ends(register, one, Cause.STOPPED, second)
+    assert not register.ready(one.id) and not register.start_timeout(one.id, "") and not register.order(one.id, None)
+    assert (told(register), register.latest("one")) == before
+    assert not ends(register, session("unknown"))
+
+
+def test_the_database_refuses_a_second_end(register: Register) -> None:
+    """By construction: whatever the code above it does."""
+    one = run(register)
+    ends(register, one)
+    base = sqlite3.connect(register.path)
+    insert = "insert into event (id, session, name, target, facts, at) values ('x', ?, 'session_drop', '', '', 0)"
+    with pytest.raises(sqlite3.IntegrityError):
+        base.execute(insert, (one.id,))
+    base.execute("update session set state = 'running' where id = ?", (one.id,))
+    base.commit()
+    base.close()
+    with pytest.raises(AssertionError):
+        ends(register, one, Cause.UNKNOWN, "session_drop")
+    assert len(register.living()) == 1, "all of it is undone"
+
+
+def test_what_ends_a_session(register: Register) -> None:
+    with pytest.raises(ValueError, match="'session_started' is not a final event"):
+        ends(register, run(register), event="session_started")
+    unbound = register.claim(session("two"), BY)
+    assert ends(register, unbound, Cause.UNKNOWN, "session_drop"), "its starter was killed before it could bind it"
+    assert told(register) == [("session_started", "one"), ("session_drop", "two")]
+
+
+def test_an_end_is_read_as_it_was_written(register: Register) -> None:
+    one = run(register, directory="/srv/\udcff")
+    full = record(
+        evolve(one, container="stallkit-one-x"),
+        duration_s=1.5,
+        status=Status(Source.PANE, code=3),
+        screen=("$ make", "", "error"),
+        screen_at=1_999.0,
+        verdicts=({"state": "working", "line": 3},),
+        worktree={"branch": "main", "dirty": 2},
+        ports=({"port": 80, "listener": None},),
+        earlier=2,
+        reasons=("pane: 3",),
+    )
+    assert register.end(full, "session_crashed", {})
+    assert register.latest("one") == full == register.get(one.id) == register.records("one")[0]
+    assert register.listing() == [full] and register.living() == [] and register.sight(one.id) is None
+
+
+def test_no_secret_gets_into_the_file(register: Register) -> None:
+    one = run(register, command=("run", "--token", "abcdef123456", SECRET), engine_options=("-e", f"TOKEN={SECRET}"))
+    assert one.command[2] == "abcdef123456", "who starts it needs the words themselves"
+    register.saw([(one.id, [f"export X={SECRET}"], {"line": SECRET}, 1.0)])
+    register.start_timeout(one.id, SECRET)
+    register.incident([one.id], Cause.SERVER_CRASHED, SECRET)
+    key = ("-----BEGIN PRIVATE KEY-----", "MIIEvQIBADANBgkq", "-----END PRIVATE KEY-----", "after")
+    register.end(record(one, screen=(SECRET, *key), reasons=(SECRET,)), "session_crashed", {"why": SECRET})
+    register.close()
+    content = b"".join(path.read_bytes() for path in register.path.parent.iterdir())
+    assert SECRET.encode() not in content and b"abcdef123456" not in content and b"MIIEvQ" not in content
+    again = Register(register.path)
+    (found,) = again.records("one")
+    assert found.session.command == ("run", "--token", "[redacted]", "[redacted]")
+    assert found.screen is not None and found.screen[-1] == "after"
+    again.close()
+
+
+def test_sessions_that_died_of_the_same(register: Register) -> None:
+    made = [run(register, name) for name in ("a", "b", "c")]
+    other = run(register, "d")
+    number = register.incident([one.id for one in made], Cause.SERVER_CRASHED, "tmux was killed")
+    assert number and register.incident([made[1].id, "unknown"], Cause.SERVER_CRASHED, "found again") == number
+    for one in made:
+        assert ends(register, one, Cause.SERVER_CRASHED)
+    assert register.incident([one.id for one in made], Cause.SERVER_CRASHED, "too late") == number
+    assert {found.incident for found in register.records()} == {number}
+    (event,) = [event for event in register.pending() if event.name == "incident"]
+    assert (event.facts["incident"], event.facts["sessions"], event.session) == (number, ["a", "b", "c"], None)
+    assert register.incident(["unknown"], Cause.UNKNOWN, "") is None
+    second = register.incident([other.id], Cause.SERVER_CRASHED, "another")
+    assert second is not None and second != number
+
+
+def test_deaths_alike_in_a_row(register: Register) -> None:
+    def dies(cause: Cause, name: str = "one") -> None:
+        assert ends(register, run(register, name, f"{name}-{len(register.records())}"), cause)
+
+    assert register.earlier("one", Cause.EXITED) == 0
+    for cause in (Cause.EXITED, Cause.EXITED):
+        dies(cause)
+    dies(Cause.SIGNALLED, "one1")
+    assert (register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)) == (2, 0)
+    dies(Cause.STOPPED)
+    assert register.earlier("one", Cause.EXITED) == 0, "an intended stop breaks the row"
+    dies(Cause.EXITED)
+    assert register.earlier("one", Cause.EXITED) == 1
+
+
+def test_listing_has_each_names_latest(register: Register) -> None:
+    for name in ("b", "a"):
+        assert ends(register, run(register, name, f"{name}1"))
+        run(register, name, f"{name}2")
+    gone = run(register, "c")
+    assert ends(register, gone)
+    found = [(one.session.id, isinstance(one, Living)) for one in register.listing()]
+    assert found == [("a2", True), ("b2", True), ("id-c", False)]
+
+
+def test_old_records_go(register: Register) -> None:
+    now = time.time()
+
+    def dies(number: int, at: float) -> None:
+        one = run(register, "one", f"id-{number}")
+        assert register.end(record(one, ended_at=at, duration_s=number), "session_crashed", {})
+
+    for number in range(25):
+        dies(number, now - 40 * 86_400)
+    for number in range(25, 30):
+        dies(number, now)
+    assert [found.duration_s for found in register.records("one", 100)] == list(range(10, 30))
+    for number in range(30, 60):
+        dies(number, now)
+    assert [found.duration_s for found in register.records("one", 100)] == list(range(25, 60)), "young ones stay"
+    few = Register(register.path, most=10)
+    one = run(register, "one", "id-60")
+    assert few.end(record(one, ended_at=now, duration_s=60), "session_crashed", {})
+    few.close()
+    assert [found.duration_s for found in register.records("one", 100)] == list(range(51, 61))
+    assert len(register.pending()) == 2 * 61, "what was not written out yet stays"
+
+
+# --- what was last seen ---
+
+
+def test_sights_are_kept_for_the_living(register: Register) -> None:
+    one, two = run(register), run(register, "two")
+    assert register.sight(one.id) is None
+    working = {"state": "working", "kind": None, "line": 1}
+    register.saw([(one.id, ["a"], working, 1.0), (two.id, ["b"], None, 1.0), ("unknown", ["c"], None, 1.0)])
+    register.saw([(one.id, ["a"], {**working, "line": 2}, 2.0)])
+    waiting = {"state": "waiting", "kind": "confirm"}
+    register.saw([(one.id, ["a", "[y/n]"], waiting, 3.0)])
+    other = Register(register.path)
+    seen = other.sight(one.id)
+    assert seen is not None and (seen.lines, seen.at) == (("a", "[y/n]"), 3.0)
+    assert seen.verdicts == ({**working, "line": 2}, waiting), "one that says the same takes the place of the last"
+    second = other.sight(two.id)
+    assert second is not None and second.verdicts == () and other.sight("unknown") is None
+    other.close()
+    assert ends(register, one)
+    register.saw([(one.id, ["late"], None, 4.0)])
+    assert register.sight(one.id) is None
+
+
+# --- the file ---
+
+
+def test_a_newer_file_is_left_alone(register: Register) -> None:
+    with sqlite3.connect(register.path) as base:
+        base.execute("pragma user_version=99")
+    base.close()
+    with pytest.raises(StoreError, match="of version 99"):
+        Register(register.path)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "garbage").write_bytes(b"no database" * 1_000)
+    for path in (tmp_path / "garbage", tmp_path, tmp_path / "garbage" / "below"):
+        with pytest.raises(StoreError):
+            Register(path)
+
+
+def test_only_its_owner_reads_it(register: Register) -> None:
+    run(register)
+    drain(register, lambda _: None)
+    for path in register.path.parent.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert register.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_rows_hold_any_path() -> None:
+    odd = session(directory="/a\udcff\n", tmux_socket_path="/s\udc80")
+    kept = rows.packed(odd)
+    assert kept.isascii() and "\n" not in kept

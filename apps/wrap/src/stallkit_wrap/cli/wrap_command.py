@@ -1,0 +1,36 @@
+"""``stallkit wrap``: a program behind a relay in the user's own terminal."""
+
+from __future__ import annotations
+
+import click
+
+from stallkit.cli.common import must_be_there, shown
+from stallkit.errors import StartRefused
+from stallkit_wrap.relay.driver import NOT_STARTED, wrap
+from stallkit_wrap.relay.inner_program import end_as
+
+__all__ = ["wrap_command"]
+
+
+@click.command("wrap", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True)
+@click.option("--no-judge", is_flag=True, help="Say nothing of a program that says nothing of itself.")
+@click.pass_context
+def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> None:
+    """Run COMMAND in this terminal, and let all who look know its status.
+
+    Keys, colours, images, size, signals and job control pass as they are.  A program that can report its status (OSC
+    7501) is answered, so that it does; of one that cannot, stallkit says it: to this terminal by OSC 7501, and to
+    `stallkit check` and `watch` (docs/wrap.md).
+
+    \b
+    Exit codes: COMMAND's own (128 + N after signal N); 127 it could not be started.
+    Example:    stallkit wrap -- my-agent
+    """
+    try:
+        must_be_there(words[0])
+        status = wrap(words, judge=not no_judge)
+    except (StartRefused, OSError) as error:
+        click.echo(f"stallkit: {shown(error)}", err=True)
+        ctx.exit(NOT_STARTED)
+    end_as(status)

@@ -1,1 +1,0 @@
-"""Sessions that stallkit started: how they are named and run, and how each of them ended."""
