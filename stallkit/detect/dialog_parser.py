@@ -15,23 +15,7 @@ from stallkit.detect.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpe
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 
-__all__ = [
-    "JOINTS",
-    "MOST_ROWS",
-    "Option",
-    "ReadRow",
-    "Reading",
-    "SIDES",
-    "begins_in_sight",
-    "content",
-    "is_rule",
-    "outside_above",
-    "read",
-    "read_among",
-    "read_any",
-    "same_sides",
-    "side_alone",
-]
+__all__ = ["Option", "Reading", "SIDES", "begins_in_sight", "read", "read_among", "read_any"]
 
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"

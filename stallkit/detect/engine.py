@@ -10,29 +10,48 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Callable, Iterable, Mapping, Self
+from typing import Any, Callable, Iterable, Mapping
 
 import regex
 from attrs import field, frozen
 
 from stallkit.detect.agent import NO_WORDS, Vocabulary
 from stallkit.detect.chat_log import said_by_person
-from stallkit.detect.dialog_parser import Reading, read_among
+from stallkit.detect.dialog_parser import Option, Reading, read_among
 from stallkit.detect.families import INTERPRETERS
-from stallkit.detect.keywords import Keywords
-from stallkit.detect.matcher import Budget, Found, Span, compiled, find, find_in, region
+from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region
 from stallkit.detect.request import Request
-from stallkit.detect.signature import Clause, CursorState, Pack, Signature, State
-from stallkit.detect.signature_ref import DetectionRef, SignatureRef
+from stallkit.detect.signature import Clause, CursorState, Pack, Severity, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError, bad_argument
-from stallkit.json_form import SPREAD, alike, json_form
 from stallkit.short_repr import short_repr
-from stallkit.terminal.screen import Region, Screen, as_screen
+from stallkit.terminal.screen import LITTLE, Region, Screen, as_screen, moved
 
-__all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
+__all__ = ["Detection", "DetectionRef", "Engine", "Fate", "Match", "Report", "Rule", "SignatureRef", "try_rule"]
 
 _LIVELY = frozenset({State.WORKING, State.IDLE})
 Finds = Callable[[Clause, Budget], Found]
+
+
+@frozen
+class SignatureRef:
+    """The signature by its name, the line that it quotes, and what the prompt asks; without a signature all is None."""
+
+    signature: str | None = None
+    pack: str | None = None
+    severity: Severity | None = None
+    line: str | None = None
+    request: Mapping[str, str] | None = field(default=None, hash=False)
+    options: tuple[Option, ...] = ()
+    ambiguity: str | None = None
+
+
+@frozen
+class DetectionRef(SignatureRef):
+    """It, and the names of the signatures that a detection could not decide, ruled out, or did not ask for."""
+
+    undecided: tuple[str, ...] = ()
+    vetoed: tuple[str, ...] = ()
+    left: str | None = None
 
 
 @frozen
@@ -74,6 +93,14 @@ class Match:
     def bottom(self) -> float:
         """The lowest row that a clause holds on; below all rows where only the title matched."""
         return max((span.last_line for span in self.spans if span.clause.where != "title"), default=math.inf)
+
+    def stays(self, before: Screen, now: Screen) -> bool:
+        """Whether its rows, and the cursor in them, are the same on two screens although a few other rows moved."""
+        rows = moved(before, now)
+        if rows is None or len(rows) > LITTLE or before.cursor != now.cursor:
+            return False
+        own = {row for span in self.spans for row in range(span.line, span.last_line + 1)}
+        return rows.isdisjoint(own | {now.prompt_line.row})
 
 
 @frozen
@@ -164,31 +191,6 @@ class Detection:
             ambiguity=self.ambiguity,
             **names,
         )
-
-
-@json_form(Detection)
-@frozen
-class DetectionJson:
-    """What the engine finds on a screen."""
-
-    said: SignatureRef = field(metadata=SPREAD)
-    undecided: tuple[str, ...]
-    vetoed: tuple[str, ...]
-    not_asked: frozenset[str]
-    left: str | None
-    agents: frozenset[str]
-    screen: Screen
-
-    @classmethod
-    def of(cls, found: Detection) -> Self:
-        said = alike(DetectionRef, found.said)
-        return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
-
-    @property
-    def value(self) -> Detection:
-        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
-        executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
-        return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)
 
 
 class Fate(StrEnum):

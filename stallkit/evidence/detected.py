@@ -1,4 +1,4 @@
-"""What the screen claims: the state and kind of the signature that matched, or what a whole screen looks like."""
+"""What the screen claims, by the signature that matched or as a whole, and that it changes from look to look."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import re
 from stallkit.detect.chat_log import names_person, talks, talks_here
 from stallkit.detect.engine import Match
 from stallkit.detect.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
-from stallkit.detect.screen_diff import stays
 from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.agents import runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.kernel import HIDDEN_KEYS
-from stallkit.evidence.kernel_summary import agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.evidence.look import Look
-from stallkit.terminal.screen import Screen
+from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
+from stallkit.terminal.screen import Screen, only_a_clock
 
-__all__ = ["screen_claim"]
+__all__ = ["motion_claim", "screen_claim"]
 
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
@@ -77,6 +75,19 @@ def _unmatched(look: Look) -> Claim | None:
     return None
 
 
+def motion_claim(look: Look) -> Claim | None:
+    """That the screen changes; not where only a clock does, nor where a dialog or a prompt stays among what moves."""
+    match, facts = look.detection.match, look.facts
+    if match is None:
+        looks = look.history and not agrees(look.snapshot, look.history)
+        moves = bool(looks) and not only_a_clock(look.history[-1].screen, look.snapshot.screen)
+    else:
+        line = match.signature.tier >= Tier.PROMPT_LINE
+        still = facts.before is not None and match.stays(facts.before, look.detection.screen)
+        moves = line and facts.rests is False and not still
+    return Claim(Source.MOTION, Sign.CHANGES, State.WORKING, why=("the screen is changing",)) if moves else None
+
+
 def _chats(screen: Screen, line: str) -> bool:
     """Whether a prompt is the name at which a person writes messages, or may."""
     return talks_here(screen, line) or (names_person(line) and talks(screen))
@@ -96,7 +107,7 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
     if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):
-        again = bool(history) and stays(match, history[-1].screen, snapshot.screen)
+        again = bool(history) and match.stays(history[-1].screen, snapshot.screen)
         doubts.append("other rows of the screen move" if again else "seen in one look only")
     if foreground in EDITORS and signature.kind is not Kind.EDITOR:
         doubts.append(f"{foreground} is in the foreground: it may be text that is being edited")

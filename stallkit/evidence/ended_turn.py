@@ -16,26 +16,7 @@ from stallkit.detect.composer import Composer
 from stallkit.evidence.last_message import ITEM, last_message, prose
 from stallkit.terminal.screen import Screen
 
-__all__ = [
-    "ASKED",
-    "CLASSES",
-    "CLOSING",
-    "EndedTurn",
-    "FAILS",
-    "How",
-    "LASTING",
-    "NO_MARK",
-    "QUESTION",
-    "RAISED",
-    "SENTENCE",
-    "STOPPED",
-    "TO_THE_PERSON",
-    "UNKNOWN",
-    "class_of",
-    "ended_turn",
-    "of_failure",
-    "of_message",
-]
+__all__ = ["EndedTurn", "How", "LASTING", "class_of", "ended_turn", "of_failure", "of_message"]
 
 
 def _any(*patterns: str) -> re.Pattern[str]:

@@ -1,19 +1,161 @@
-"""One look with what sources need to know of it: the detection, the looks before, and what follows from the facts."""
+"""One look with what sources need to know of it: who asks, what the facts come to, and each fact in words."""
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Sequence
 
 from attrs import frozen
 
-from stallkit.detect.engine import Detection
+from stallkit.detect.agent import Vocabulary
+from stallkit.detect.chat_log import names_person
+from stallkit.detect.engine import Detection, Match
+from stallkit.detect.families import RELAYS, SHELLS
+from stallkit.detect.menu import read_menu
+from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import Ended, agents, led, left_of, left_to
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.kernel_summary import Kernel
+from stallkit.evidence.facts import KernelFacts, Member, TtyFacts, listens
+from stallkit.evidence.osc import claims
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.screen import Screen, only_a_clock
 
-__all__ = ["Look"]
+__all__ = ["Kernel", "Look", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
+
+# A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
+_SECRET = re.compile(
+    r"^\W*(?:[\w'’-]+ ){0,6}(?:passwor[dt]|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|пароль"
+    r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
+_SECRET_WORD = re.compile(
+    r"(?<![^\W_])(?:pass[ -]?words?|pass[ -]?phrases?|pass[ -]?codes?|passwd|pin(?:[ -]?codes?)?"
+    r"|(?:secret|private|access|api)[ -]key"
+    r"|otp|one[ -]time (?:code|password)|(?:security|verification|authentication|2fa|recovery) (?:code|words?|phrase)"
+    r"|(?:kenn|pass)w[oö]rt\w*|geheimzahl|mot de passe|phrase secr[eè]te|code secret|contraseñas?|clave|senha"
+    r"|frase[ -]senha|wachtwoord\w*|has[łl]o|lösenord\w*|parol[aăo]\w*|парол\w*|лозинка|код[- ]?фраза|hes(?:lo|la)"
+    r"|passord|adgangskode|salasana|jelsz\w+|lozinka|geslo|slaptažodis|pasahitza|şifr\w+|mật khẩu|συνθηματικό"
+    r")(?![^\W_])"
+    r"|パスワード|パスフレーズ|暗証番号|密码|密碼|口令|암호|비밀번호",
+    re.IGNORECASE,
+)
+
+_TOKEN = re.compile(r"(?<![^\W_])(?:tokens?|credentials?|secrets?|seed)(?![^\W_])", re.IGNORECASE)
+
+
+_SHELL = {
+    "prompt": ("the shell draws its prompt", "ended"),
+    "typing": ("the shell awaits a command", "ended"),
+    "running": ("the shell runs a command", "that the program is still there"),
+}
+
+
+def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
+    """Whether the previous look shows the same screen."""
+    return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
+
+
+def arguments(snapshot: Snapshot, words: Vocabulary) -> list[tuple[str, str]]:
+    """Each fact other than the screen, in words, and what it argues for; unknown facts are listed as unknown."""
+    kernel, tty, marks = snapshot.kernel, snapshot.tty, snapshot.marks
+    facts = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
+    if snapshot.quiet_s is None:
+        facts.append(("quiet: unknown", "nothing"))
+    else:
+        rests = f"quiet for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else "the screen is changing"
+        facts.append((rests, "waiting, or silent work" if snapshot.quiet_s else "working"))
+    if kernel is None or kernel.listening is None:
+        facts.append(("reads the terminal: unknown", "nothing"))
+    elif kernel.listening:
+        who = ", ".join(dict.fromkeys(f"{one.called or one.name} " for one in kernel.readers or ()))
+        facts.append((f"reads the terminal: yes, {who}in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
+    else:
+        facts.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
+    if kernel is not None and kernel.output:
+        facts.append((f"its output goes to {kernel.output}", "a prompt that nobody sees"))
+    if kernel is not None and kernel.relay:
+        facts.append((f"relay: {kernel.relay}", "it shows another terminal, which cannot be seen from here"))
+    if kernel is not None and kernel.through:
+        facts.append((f"behind {kernel.through}", "all of this is about its inner terminal"))
+    if tty is None or tty.echo is None:
+        facts.append(("echo and canonical mode: unknown", "nothing"))
+    else:
+        modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
+        secret = tty.canonical and not tty.echo
+        facts.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
+    if marks is not None and marks.shell is not None:
+        doing, argues_for = _SHELL[marks.shell]
+        facts.append((f"{doing} (OSC 133)", argues_for))
+    if marks is not None and marks.progress is not None:
+        facts.append((f"{marks.progress} (OSC 9;4)", "working" if marks.progress.shows_work else "nothing"))
+    signals = (*snapshot.signals, *claims(snapshot, words))
+    for signal in signals:
+        stale = f"; stale: {signal.stale}" if signal.stale else ""
+        facts.append((signal.told + stale, str(signal.state) if signal.counts else "nothing"))
+    return facts if signals else [*facts, ("signals: none", "nothing")]
+
+
+@frozen
+class Kernel:
+    """The kernel facts of one look, as far as they are known."""
+
+    listening: bool | None  # something waits for a key: it reads, or polls while canonical mode is off
+    rests: bool | None  # nothing was printed since the previous look, but for a full-screen program's clock
+    before: Screen | None  # of that look
+    canonical: bool | None
+    hides: bool  # echo off in canonical mode
+    takes_keys: bool  # echo off in raw mode: a program shows what is typed itself, or does not
+    edits_commands: bool  # a shell reads single keys for its line editor: it is at its prompt
+    computes: bool  # beside what reads, something of the foreground is on a CPU
+    stopped: bool
+    how: str
+    unseen: str | None  # the same of a prompt whose words the terminal does not show
+    unknown: str | None  # what must be known before the verdict can be sure: the screen alone may be a quotation
+    relayed: bool  # the screen may be that of another terminal, which is not seen
+    foreground: str | None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, history: Sequence[Snapshot], match: Match | None = None) -> Kernel:
+        kernel, tty = snapshot.kernel or KernelFacts(), snapshot.tty or TtyFacts()
+        rests = snapshot.quiet_s > 0 if snapshot.quiet_s is not None else None
+        before = history[-1].screen if history else None
+        if rests is None and history:
+            rests = agrees(snapshot, history)
+        if rests is False and before is not None:
+            rests = only_a_clock(before, snapshot.screen)
+        quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
+        listening = listens(kernel, tty)
+        if listening is None and kernel.listening and not kernel.relay:  # it polls for a line, as some do that work
+            asks = rests and tty.echo and _at_cursor(match)  # an answer would have moved the cursor
+            stands = kernel.standstill and (kernel.output or not rests)  # and it does nothing but wait
+            listening = True if asks or stands else None
+        who = kernel.reader or kernel.foreground or "the foreground"
+        waits = f"{who} waits in {kernel.how} on the terminal"
+        unseen = f", and its output goes to {kernel.output}" if kernel.output and not _asks(match) else ""
+        relay = kernel.relay or (snapshot.foreground if snapshot.foreground in RELAYS else None)
+        unknown = {
+            f"{relay} shows another terminal, and whether anything reads that is unknown": listening is None and relay,
+            "whether anything reads the terminal is unknown": listening is None,
+            "who is in the foreground is unknown": snapshot.foreground is None,
+            "whether the screen rests is unknown: it was seen in one look only": rests is None,
+        }
+        return cls(
+            listening=listening,
+            rests=rests,
+            before=before,
+            canonical=tty.canonical,
+            hides=tty.echo is False and tty.canonical is True,
+            takes_keys=tty.echo is False and tty.canonical is False,
+            edits_commands=tty.canonical is False and kernel.how != "read" and _is_shell(kernel, snapshot.foreground),
+            computes=bool(kernel.running),
+            stopped=kernel.stopped is True,
+            how=f"{waits}{quiet}{unseen}",
+            unseen=waits + unseen if unseen else None,
+            unknown=next((why for why, holds in unknown.items() if holds), None),
+            relayed=relay is not None,
+            foreground=snapshot.foreground,
+        )
 
 
 @frozen
@@ -55,3 +197,54 @@ class Look:
         """The kernel's facts of the latest look that showed an agent, if that was the same session."""
         seen = self.agent_seen
         return seen.kernel if seen is not None and seen.identity == self.snapshot.identity else None
+
+
+def names_secret(text: str) -> bool:
+    """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
+    return _SECRET.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
+
+
+def speaks_of_secret(text: str) -> bool:
+    """Whether a word for a secret stands anywhere in the text; wider than `asks_secret`, which agents' screens pass."""
+    return _SECRET_WORD.search(text) is not None or _TOKEN.search(text) is not None
+
+
+def asks_secret(detection: Detection, kind: Kind | None) -> bool:
+    """Whether a prompt's words speak of a secret: those that matched, and for a prompt on one line its paragraph.
+
+    Looser than `names_secret`, for where the terminal shows nothing of what is typed; so it is at a line editor, too.
+    """
+    screen, match = detection.screen, detection.match
+    menu = match is not None and match.signature.tier is Tier.DIALOG
+    if kind in (Kind.REPL_PROMPT, Kind.EDITOR):
+        return False
+    if menu and (kind is Kind.LOGIN or read_menu(screen) is not None):
+        return False  # a menu names keys and passwords, as in Use this API key?, and takes none
+    text = [span.text for span in match.spans] if match else []
+    if match is not None and names_person(match.line):
+        return names_secret("\n".join(text))  # what stands above it was said in a chat, as may be that a key is wrong
+    if match is None or match.signature.tier >= Tier.PROMPT_LINE:
+        text.append(screen.paragraph.text)
+    return _SECRET_WORD.search("\n".join(text)) is not None
+
+
+def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:
+    """What a prompt without a signature may ask for: a wrong guess must not turn a secret into text."""
+    if names_secret(screen.tail(4).text):
+        return Kind.SECRET
+    return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
+
+
+def _is_shell(kernel: KernelFacts, foreground: str | None) -> bool:
+    """Whether a shell that takes commands reads, as far as that is known."""
+    readers = kernel.readers or ()
+    return foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
+
+
+def _at_cursor(match: Match | None) -> bool:
+    """Whether it is a prompt that stands in the cursor's line."""
+    return _asks(match) and match is not None and any(one.where == "prompt_line" for one in match.signature.all_of)
+
+
+def _asks(match: Match | None) -> bool:
+    return match is not None and match.signature.state is State.WAITING

@@ -17,9 +17,8 @@ from stallkit.detect.signature import Kind, State
 from stallkit.evidence.facts import plain
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import Status
-from stallkit.terminal.program_status import plain as one_line
+from stallkit.terminal.marks import Marks, Status
+from stallkit.terminal.marks import plain as one_line
 
 __all__ = ["claims"]
 

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from stallkit.redact.views import Span
 
-__all__ = ["beginnings", "forms", "labels", "matches", "shapes", "words"]
+__all__ = ["forms", "labels", "shapes", "words"]
 
 _PIECE = re.compile(r"\(\?&(\w+)\)")
 

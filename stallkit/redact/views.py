@@ -15,7 +15,7 @@ from attrs import frozen
 
 from stallkit.terminal.text import cells
 
-__all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "View", "joined", "views"]
+__all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "joined", "views"]
 
 HIDDEN = "\ue000"  # in place of what is masked already
 Span = tuple[int, int]  # from, to

@@ -18,7 +18,7 @@ from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
-from stallkit.evidence.kernel_summary import arguments
+from stallkit.evidence.look import arguments
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.topic import topic_of
 from stallkit.press.asked import Asked

@@ -6,11 +6,11 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.evidence.hang import HUNG_AFTER_S
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.topic import Topic
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Action, Decision
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.supervise.cure import Cure, Hang

@@ -18,9 +18,9 @@ from attrs import evolve, field, fields, frozen
 from stallkit.config import FILE, STALL_TIMEOUT
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
-from stallkit.evidence.hang import HUNG_AFTER_S
 from stallkit.notify.channels import Channels, NotifySettings, Shown
 from stallkit.notify.cloud_event import ContentMode
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import PROFILES, load_policy, policy_from
 from stallkit.settings_files import Found, say, settings_files

@@ -6,16 +6,26 @@ import hashlib
 import re
 from functools import cached_property
 from itertools import accumulate
-from typing import Iterable, Self
+from typing import Iterable
 
 from attrs import evolve, field, frozen
 
 from stallkit.errors import bad_argument
-from stallkit.json_form import json_form
 from stallkit.short_repr import short_repr
 from stallkit.terminal.text import cells, cut, fold, hides, strip
 
-__all__ = ["Cursor", "Region", "Screen", "Size", "as_screen", "join_wraps", "selected"]
+__all__ = [
+    "LITTLE",
+    "Cursor",
+    "Region",
+    "Screen",
+    "Size",
+    "as_screen",
+    "join_wraps",
+    "moved",
+    "only_a_clock",
+    "selected",
+]
 
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
@@ -43,6 +53,9 @@ _KEYS = re.compile(
     re.IGNORECASE,
 )
 _WRITES = re.compile(r" {0,4}(?:\S{1,20} )?(?:>{1,3}|[❯›»λ➤$])(?: [^\d\s]|$)")  # its status may be far below it
+
+LITTLE = 3  # rows that move on a screen that is otherwise the same: a spinner, a status line, a clock
+_CLOCK = re.compile(r"(?<![\d:])\d{1,2}(?::[0-5]\d){1,2}(?![\d:])")
 
 # A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
 _SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
@@ -335,37 +348,6 @@ class Screen:
 _BYTES = "decode them, or feed all that a program writes to a StreamTransport"
 
 
-@json_form(Screen)
-@frozen
-class ScreenJson:
-    """What a terminal shows."""
-
-    text: str
-    cursor: tuple[int, int] | None
-    cursor_visible: bool | None
-    size: tuple[int, int] | None
-    alternate: bool | None
-    title: str | None
-
-    @classmethod
-    def of(cls, screen: Screen) -> Self:
-        at, size = screen.cursor, screen.size
-        return cls(
-            "\n".join(screen.lines),
-            (at.column, at.row) if at else None,
-            at.visible if at else None,
-            (size.columns, size.rows) if size else None,
-            screen.alternate,
-            screen.title,
-        )
-
-    @property
-    def value(self) -> Screen:
-        cursor = Cursor(*self.cursor, self.cursor_visible) if self.cursor else None
-        size = Size(*self.size) if self.size else None
-        return Screen(tuple(self.text.split("\n")), cursor, size, self.alternate, self.title)
-
-
 def as_screen(given: Screen | str) -> Screen:
     """The screen, or the one that a text is.  Raises TypeError for anything else.
 
@@ -429,3 +411,27 @@ def join_wraps(
         lines.append(before + row)
         goes_on = wraps
     return lines, moved
+
+
+def moved(before: Screen, now: Screen) -> frozenset[int] | None:
+    """The rows on which two screens differ; None where they are not of one size, or one is a full screen alone.
+
+    >>> sorted(moved(Screen.from_text("|\\nGo? "), Screen.from_text("/\\nGo? ")))
+    [0]
+    """
+    if (before.size, before.alternate, len(before.lines)) != (now.size, now.alternate, len(now.lines)):
+        return None
+    pairs = enumerate(zip(before.lines, now.lines, strict=True))
+    return frozenset(row for row, (was, is_now) in pairs if was.rstrip() != is_now.rstrip())
+
+
+def only_a_clock(before: Screen, now: Screen) -> bool:
+    """Whether a full-screen program rests but for the clock that it shows on one row."""
+    if not now.alternate or before.cursor != now.cursor:
+        return False
+    rows = moved(before, now)
+    if rows is None or len(rows) != 1:
+        return False
+    (row,) = rows
+    was, is_now = (_CLOCK.sub("0:00", screen.lines[row].rstrip()) for screen in (before, now))
+    return was == is_now

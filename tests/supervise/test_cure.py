@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
-from stallkit.evidence.hang import Hung
-from stallkit.judging.verdict import Verdict
+from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.decisions import Interrupt, Restart
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
