@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Sequence
 
@@ -19,31 +18,12 @@ from stallkit.evidence.facts import KernelFacts, Member, TtyFacts, listens
 from stallkit.evidence.osc import claims
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen, only_a_clock
+from stallkit.word_tables import Patterns
 
 __all__ = ["Kernel", "Look", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
 
-# A line that ends in a secret's name, with or without a colon, or in the bullets that hide its characters.
-_SECRET = re.compile(
-    r"^\W*(?:[\w'’-]+ ){0,6}(?:passwor[dt]|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|пароль"
-    r"|パスワード|密码|密碼|secret|token|pin|otp)(?: \w+)?\s*[:：?›>‣❯]?\s*[*•●]*\s*$|^\W*[*•●]{3,}\s*$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_of = Patterns("prompts")
 _SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
-_SECRET_WORD = re.compile(
-    r"(?<![^\W_])(?:pass[ -]?words?|pass[ -]?phrases?|pass[ -]?codes?|passwd|pin(?:[ -]?codes?)?"
-    r"|(?:secret|private|access|api)[ -]key"
-    r"|otp|one[ -]time (?:code|password)|(?:security|verification|authentication|2fa|recovery) (?:code|words?|phrase)"
-    r"|(?:kenn|pass)w[oö]rt\w*|geheimzahl|mot de passe|phrase secr[eè]te|code secret|contraseñas?|clave|senha"
-    r"|frase[ -]senha|wachtwoord\w*|has[łl]o|lösenord\w*|parol[aăo]\w*|парол\w*|лозинка|код[- ]?фраза|hes(?:lo|la)"
-    r"|passord|adgangskode|salasana|jelsz\w+|lozinka|geslo|slaptažodis|pasahitza|şifr\w+|mật khẩu|συνθηματικό"
-    r")(?![^\W_])"
-    r"|パスワード|パスフレーズ|暗証番号|密码|密碼|口令|암호|비밀번호",
-    re.IGNORECASE,
-)
-
-_TOKEN = re.compile(r"(?<![^\W_])(?:tokens?|credentials?|secrets?|seed)(?![^\W_])", re.IGNORECASE)
-
-
 _SHELL = {
     "prompt": ("the shell draws its prompt", "ended"),
     "typing": ("the shell awaits a command", "ended"),
@@ -201,12 +181,12 @@ class Look:
 
 def names_secret(text: str) -> bool:
     """Whether a line of the text ends in a secret's name, or in the bullets that hide its characters."""
-    return _SECRET.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
+    return _of.secret_line.search("\n".join([line[-_SECRET_COLUMNS:] for line in text.split("\n")])) is not None
 
 
 def speaks_of_secret(text: str) -> bool:
     """Whether a word for a secret stands anywhere in the text; wider than `asks_secret`, which agents' screens pass."""
-    return _SECRET_WORD.search(text) is not None or _TOKEN.search(text) is not None
+    return _of.secret_word.search(text) is not None or _of.secret_thing.search(text) is not None
 
 
 def asks_secret(detection: Detection, kind: Kind | None) -> bool:
@@ -225,7 +205,7 @@ def asks_secret(detection: Detection, kind: Kind | None) -> bool:
         return names_secret("\n".join(text))  # what stands above it was said in a chat, as may be that a key is wrong
     if match is None or match.signature.tier >= Tier.PROMPT_LINE:
         text.append(screen.paragraph.text)
-    return _SECRET_WORD.search("\n".join(text)) is not None
+    return _of.secret_word.search("\n".join(text)) is not None
 
 
 def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:

@@ -7,14 +7,15 @@ import re
 from attrs import frozen
 
 from stallkit.evidence.facts import How
-from stallkit.evidence.retrying import MESSAGE, PERSON
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.terminal_readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import Patterns
 
 __all__ = ["AskedInside", "asked_inside", "last_prompt"]
 
+_of = Patterns("prompts")
 # The end of a question or a label, or what may be answered: [y/N], (yes/no), (Y).
 _PROMPT = re.compile(r"\w.*(?:[?:：？]|[\[(](?:[^\s\[\]()]{1,12}/[^\s\[\]()]{1,12}|\w)[\])])$")
 
@@ -77,8 +78,8 @@ def last_prompt(screen: Screen) -> str:
     persons = 0
     for row in reversed(screen.text.split("\n")):
         said = row.strip(" │┃║|")
-        persons += PERSON.match(row) is not None  # the lowest is the composer
-        if persons > 1 or MESSAGE.match(row):
+        persons += _of.person.match(row) is not None  # the lowest is the composer
+        if persons > 1 or _of.message.match(row):
             break
         if _PROMPT.search(said):
             return said
