@@ -1,4 +1,4 @@
-"""One look with what sources need to know of it: who asks, what the facts come to, and each fact in words."""
+"""One look with what sources need to know of it: who asks, and what the facts come to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Sequence
 
 from attrs import frozen
 
-from stallkit.detect.agent import Vocabulary
 from stallkit.detect.chat_log import names_person
 from stallkit.detect.engine import Detection, Match
 from stallkit.detect.families import RELAYS, SHELLS
@@ -16,64 +15,20 @@ from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import Ended, agents, led, left_of, left_to
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts, listens
 from stallkit.evidence.osc import claims
+from stallkit.evidence.signal import Signal
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen, only_a_clock
 from stallkit.word_tables import Patterns
 
-__all__ = ["Kernel", "Look", "agrees", "arguments", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
+__all__ = ["Kernel", "Look", "agrees", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
 
 _of = Patterns("prompts")
 _SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
-_SHELL = {
-    "prompt": ("the shell draws its prompt", "ended"),
-    "typing": ("the shell awaits a command", "ended"),
-    "running": ("the shell runs a command", "that the program is still there"),
-}
 
 
 def agrees(snapshot: Snapshot, history: Sequence[Snapshot]) -> bool:
     """Whether the previous look shows the same screen."""
     return bool(history) and history[-1].screen.fingerprint == snapshot.screen.fingerprint
-
-
-def arguments(snapshot: Snapshot, words: Vocabulary) -> list[tuple[str, str]]:
-    """Each fact other than the screen, in words, and what it argues for; unknown facts are listed as unknown."""
-    kernel, tty, marks = snapshot.kernel, snapshot.tty, snapshot.marks
-    facts = [(f"in the foreground: {snapshot.foreground or 'unknown'}", "whose prompt it can be")]
-    if snapshot.quiet_s is None:
-        facts.append(("quiet: unknown", "nothing"))
-    else:
-        rests = f"quiet for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else "the screen is changing"
-        facts.append((rests, "waiting, or silent work" if snapshot.quiet_s else "working"))
-    if kernel is None or kernel.listening is None:
-        facts.append(("reads the terminal: unknown", "nothing"))
-    elif kernel.listening:
-        who = ", ".join(dict.fromkeys(f"{one.called or one.name} " for one in kernel.readers or ()))
-        facts.append((f"reads the terminal: yes, {who}in {kernel.how} ({kernel.looked_at} threads seen)", "waiting"))
-    else:
-        facts.append((f"reads the terminal: no ({kernel.looked_at} threads seen)", "working; a prompt is only printed"))
-    if kernel is not None and kernel.output:
-        facts.append((f"its output goes to {kernel.output}", "a prompt that nobody sees"))
-    if kernel is not None and kernel.relay:
-        facts.append((f"relay: {kernel.relay}", "it shows another terminal, which cannot be seen from here"))
-    if kernel is not None and kernel.through:
-        facts.append((f"behind {kernel.through}", "all of this is about its inner terminal"))
-    if tty is None or tty.echo is None:
-        facts.append(("echo and canonical mode: unknown", "nothing"))
-    else:
-        modes = f"echo {'on' if tty.echo else 'off'}, canonical mode {'on' if tty.canonical else 'off'}"
-        secret = tty.canonical and not tty.echo
-        facts.append((modes, "a secret, if it reads" if secret else "lines" if tty.canonical else "single keys"))
-    if marks is not None and marks.shell is not None:
-        doing, argues_for = _SHELL[marks.shell]
-        facts.append((f"{doing} (OSC 133)", argues_for))
-    if marks is not None and marks.progress is not None:
-        facts.append((f"{marks.progress} (OSC 9;4)", "working" if marks.progress.shows_work else "nothing"))
-    signals = (*snapshot.signals, *claims(snapshot, words))
-    for signal in signals:
-        stale = f"; stale: {signal.stale}" if signal.stale else ""
-        facts.append((signal.told + stale, str(signal.state) if signal.counts else "nothing"))
-    return facts if signals else [*facts, ("signals: none", "nothing")]
 
 
 @frozen
@@ -163,6 +118,11 @@ class Look:
             agent_seen = history[-1]
         snapshot = led(snapshot, agents(detection.agents, snapshot.kernel))
         return cls(detection, snapshot, history, agent_seen, unnamed, Kernel.of(snapshot, history, detection.match))
+
+    @cached_property
+    def heard(self) -> tuple[Signal, ...]:
+        """All that the programs say of themselves, outside of their output and in it."""
+        return (*self.snapshot.signals, *claims(self.snapshot, self.detection.words))
 
     @cached_property
     def left(self) -> tuple[str, bool, Ended] | None:

@@ -10,22 +10,16 @@ from stallkit.detect.families import SHELLS
 from stallkit.detect.signature import State
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
-from stallkit.evidence.osc import claims as printed
-from stallkit.evidence.signal import Guard, Signal, decisive
+from stallkit.evidence.signal import Guard, decisive
 
-__all__ = ["heard", "progress_claim", "shell_claim", "signal_claim"]
+__all__ = ["progress_claim", "shell_claim", "signal_claim"]
 
 _WEIGHTS = {Guard.PROCESS: Weight.OWN_WORD, Guard.NAMED: Weight.SIGN, Guard.NONE: Weight.GUESS}
 
 
-def heard(look: Look) -> tuple[Signal, ...]:
-    """All that the programs say of themselves, outside of their output and in it."""
-    return (*look.snapshot.signals, *printed(look.snapshot, look.detection.words))
-
-
 def signal_claim(look: Look) -> Claim | None:
     """What the signal says that decides."""
-    says = decisive(heard(look))
+    says = decisive(look.heard)
     if says is None or says.state is None:
         return None
     no_menus = says.state is State.IDLE and (says.guard is Guard.NAMED or not says.menus)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
-
-from attrs import evolve
+from typing import Any, Iterator, Sequence
 
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State, Tier
@@ -19,7 +17,7 @@ from stallkit.evidence.kernel import kernel_claim, proof_in_s, read_claim
 from stallkit.evidence.look import Look
 from stallkit.evidence.retrying import retrying
 from stallkit.evidence.signal import decisive
-from stallkit.evidence.signals import heard, progress_claim, shell_claim, signal_claim
+from stallkit.evidence.signals import progress_claim, shell_claim, signal_claim
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.table import Outcome, contradicted, decide, refuted
 from stallkit.judging.verdict import Verdict
@@ -56,7 +54,17 @@ def judge(
     look = Look.of(detection, snapshot, history, agent_seen, unnamed)
     claims = _claims_of(look, classifier)
     outcome, row = decide(claims)
-    return evolve(_verdict(look, claims, outcome), claims=claims, rule=row.name)
+    settled = claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET)
+    return Verdict(
+        outcome.state,
+        outcome.certainty,
+        outcome.kind,
+        detection,
+        claims.kernel.why if claims.kernel is not None and settled else _reasons(claims, outcome, look.facts.unknown),
+        **({} if settled else _besides(look, outcome)),
+        claims=claims,
+        rule=row.name,
+    )
 
 
 def judged(
@@ -71,40 +79,34 @@ def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
 
     A classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
     """
-    seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
-    shown, _ = decide(seen)
+    seen = (screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
+    shown, _ = decide(Claims(*seen))
     classify = classifier or installed_classifier() or SILENT
-    so_far = Shown(shown.state, shown.certainty, shown.kind, look.detection)
-    return evolve(
-        seen,
+    return Claims(
+        *seen,
         read=read_claim(look),
         left=left_claim(look),
         shell=shell_claim(look),
         progress=progress_claim(look),
         signal=signal_claim(look),
-        form=classify(look, so_far),
+        form=classify(look, Shown(shown.state, shown.certainty, shown.kind, look.detection)),
     )
 
 
-def _verdict(look: Look, claims: Claims, outcome: Outcome) -> Verdict:
-    """The outcome with all that goes with it."""
-    why = _reasons(claims, outcome, look.facts.unknown)
-    verdict = Verdict(outcome.state, outcome.certainty, outcome.kind, look.detection, why)
-    if claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET):
-        return verdict
-    verdict = evolve(
-        verdict,
-        signals=heard(look),
-        agents=agents(look.detection.agents, look.snapshot.kernel, look.agents_before),
-        by_signal=outcome.by is Source.SIGNAL and outcome.certainty is Certainty.SURE,
-        by_read=outcome.by is Source.READ,
-        inside=look.facts.unseen if outcome.by is Source.READ else None,
-        ended=_ended(look, outcome),
-        proof_in_s=_proof_in_s(look, outcome),
-    )
-    if outcome.state in (State.WORKING, State.QUOTA):
-        return evolve(verdict, retrying=retrying(look.snapshot.screen, look.detection.words))
-    return evolve(verdict, ended_turn=_turn(verdict)) if outcome.state is State.IDLE else verdict
+def _besides(look: Look, outcome: Outcome) -> dict[str, Any]:
+    """All that goes with an outcome in a verdict."""
+    by_read, works = outcome.by is Source.READ, outcome.state in (State.WORKING, State.QUOTA)
+    return {
+        "signals": look.heard,
+        "agents": agents(look.detection.agents, look.snapshot.kernel, look.agents_before),
+        "by_signal": outcome.by is Source.SIGNAL and outcome.certainty is Certainty.SURE,
+        "by_read": by_read,
+        "inside": look.facts.unseen if by_read else None,
+        "ended": _ended(look, outcome),
+        "proof_in_s": _proof_in_s(look, outcome),
+        "retrying": retrying(look.snapshot.screen, look.detection.words) if works else None,
+        "ended_turn": _turn(look) if outcome.state is State.IDLE else None,
+    }
 
 
 def _ended(look: Look, outcome: Outcome) -> Ended | None:
@@ -127,15 +129,14 @@ def _proof_in_s(look: Look, outcome: Outcome) -> float | None:
     return None if settled else proof_in_s(look) or None
 
 
-def _turn(verdict: Verdict) -> EndedTurn:
+def _turn(look: Look) -> EndedTurn:
     """How its turn ended: as it says itself, or else by its last message."""
-    says = decisive(verdict.signals)
+    says, match, words = decisive(look.heard), look.detection.match, look.detection.words
     if says is not None and says.error is None and says.fields.get("message"):
         return of_message(says.fields["message"])
-    match = verdict.match
     composer = match.signature.composer if match else None
     top = match.spans[0].line if match and match.spans and composer is None else None
-    shown = ended_turn(verdict.detection.screen, composer, top, verdict.detection.words)
+    shown = ended_turn(look.detection.screen, composer, top, words)
     return shown if says is None or says.error is None else of_failure(says.words, says.error, shown)
 
 
@@ -144,10 +145,7 @@ def _turn(verdict: Verdict) -> EndedTurn:
 
 def _reasons(of: Claims, outcome: Outcome, unknown: str | None) -> tuple[str, ...]:
     """What speaks for the outcome and against it; `unknown` is what is not known that would make it sure."""
-    if of.kernel is not None and of.kernel.sign in (Sign.STOPPED, Sign.SECRET):
-        return of.kernel.why
-    found = list(dict.fromkeys([*_shown(of, unknown), *_besides(of, outcome), *_said(of, outcome)]))
-    return tuple(found)
+    return tuple(dict.fromkeys([*_shown(of, unknown), *_form_and_left(of, outcome), *_said(of, outcome)]))
 
 
 def _shown(of: Claims, unknown: str | None) -> Iterator[str]:
@@ -216,7 +214,7 @@ def _unmatched(of: Claims) -> Iterator[str]:
         )
 
 
-def _besides(of: Claims, outcome: Outcome) -> Iterator[str]:
+def _form_and_left(of: Claims, outcome: Outcome) -> Iterator[str]:
     """The form, what is left, a read that blocks."""
     for claim in (of.form, of.left):
         if claim is not None:

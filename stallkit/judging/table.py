@@ -5,6 +5,7 @@ A source that claims nothing decides nothing.  ``scripts/rules_page.py`` writes 
 
 from __future__ import annotations
 
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Callable, Iterator, Mapping
 
@@ -49,13 +50,16 @@ class When:
         return self.words
 
     def __and__(self, other: When) -> When:
-        return When(f"{self}; {other}", lambda of: self(of) and other(of))
+        one, two = self.holds, other.holds
+        return When(f"{self}; {other}", lambda of: one(of) and two(of))
 
     def __or__(self, other: When) -> When:
-        return When(f"{self}, or {other}", lambda of: self(of) or other(of))
+        one, two = self.holds, other.holds
+        return When(f"{self}, or {other}", lambda of: one(of) or two(of))
 
     def __invert__(self) -> When:
-        return When(self.no or f"not: {self}", lambda of: not self(of), self.words)
+        one = self.holds
+        return When(self.no or f"not: {self}", lambda of: not one(of), self.words)
 
     def called(self, words: str, no: str = "") -> When:
         """The same condition by a name, and by one for its contrary."""
@@ -74,24 +78,24 @@ _ANY = {
 
 def claims(source: Source, *signs: Sign) -> When:
     """That a source claims something, or one of these things."""
-    words = " or ".join(signs) if signs else _ANY.get(source, f"{source} claims something")
-    return When(words, lambda of: _has(of.by(source), lambda claim: not signs or claim.sign in signs))
+    if not signs:
+        return _of_claim(source, _ANY.get(source, f"{source} claims something"), lambda claim: True)
+    return _of_claim(source, " or ".join(signs), lambda claim: claim.sign in signs)
 
 
 def state(source: Source, *states: State) -> When:
     """That a source claims one of these states."""
-    said = f"{source} says {' or '.join(states)}"
-    return When(said, lambda of: _has(of.by(source), lambda claim: claim.state in states))
+    return _of_claim(source, f"{source} says {' or '.join(states)}", lambda claim: claim.state in states)
 
 
 def weighs(source: Source, weight: Weight) -> When:
     """That the claim of a source weighs so much, or more."""
-    said = f"{source}'s claim is {weight.word} or more"
-    return When(said, lambda of: _has(of.by(source), lambda claim: claim.weight >= weight))
+    return _of_claim(source, f"{source}'s claim is {weight.word} or more", lambda claim: claim.weight >= weight)
 
 
-def _has(claim: Claim | None, holds: Callable[[Claim], bool]) -> bool:
-    return claim is not None and holds(claim)
+def _of_claim(source: Source, words: str, holds: Callable[[Claim], bool]) -> When:
+    claimed = attrgetter(source)
+    return When(words, lambda of: (claim := claimed(of)) is not None and holds(claim))
 
 
 @frozen
@@ -114,7 +118,7 @@ class Row:
 
 def decide(of: Claims) -> tuple[Outcome, Row]:
     """The outcome of the first row that fits; the last one always does."""
-    row = next(row for row in ROWS if row.when(of))
+    row = next(row for row in ROWS if row.when.holds(of))
     return row.gives.of(of), row
 
 
@@ -198,7 +202,14 @@ _read_or_dialog = (_read | ((_dialog | _shell_like) & _known)).called(
     "it is known to be read, a prompt on one line at rest"
 )
 _not_its_own = (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
-_bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called("a bar", "no progress bar")
+_bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
+    "a bar", "no progress bar runs where it says waiting"
+)
+_waits_at_rest = (state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
+_unread_or_moving = (_unread | (_moving & _facts & _undoubted)).called(
+    "nothing is known to read, or the screen changes"
+)
+_own_dialog = weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
 _end = ((_ends & ~refuted) | (~_matched & _line_editor & ~_pager)).called("a shell is at its prompt")
 
 
@@ -266,16 +277,14 @@ _BY_SIGNAL = Gives(
     "what the screen shows, sure, and no key follows", lambda of: evolve(_of_screen(SURE).of(of), by=_signal)
 )
 _DOUBT = Gives("what was shown, maybe", lambda of: (_of_screen(MAYBE) if _matched(of) else _of(_form, MAYBE)).of(of))
+_UNDECIDED = Gives(
+    "waiting, maybe", lambda of: Outcome(State.WAITING, MAYBE, of.kernel.kind if of.kernel else None, by=_kernel)
+)
 _SECRET = Gives("waiting for a secret, sure; maybe if who or whether it rests is unknown", _secret)
 _BLOCKED = Gives("waiting, sure, and no key follows; maybe if the program says something else", _blocked)
 
 ROWS: tuple[Row, ...] = (
-    Row(
-        "stopped",
-        claims(_kernel, Sign.STOPPED),
-        _as(State.UNKNOWN, MAYBE),
-        "it needs a signal, not a key",
-    ),
+    Row("stopped", claims(_kernel, Sign.STOPPED), _as(State.UNKNOWN, MAYBE), "it needs a signal, not a key"),
     Row("secret", claims(_kernel, Sign.SECRET), _SECRET, "a terminal hides only a secret"),
     # What is left where an agent ended
     Row(
@@ -307,10 +316,7 @@ ROWS: tuple[Row, ...] = (
     Row("doubted by its form", claims(_form, Sign.DOUBTS) & ~_own_name, _DOUBT, "screens of this form are rarely so"),
     Row(
         "its own dialog",
-        weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
-        & ~refuted
-        & ~contradicted
-        & ~_unseen,
+        _own_dialog & ~refuted & ~contradicted & ~_unseen,
         _of_screen(SURE, keys=True),
         "it needs no other proof",
     ),
@@ -328,38 +334,20 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "rest, limit or end, and it reads",
-        _rests
-        & _undoubted
-        & _known
-        & ~contradicted
-        & ~refuted
-        & ~(state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
-        & ~_by_form,
+        _rests & _undoubted & _known & ~contradicted & ~refuted & ~_waits_at_rest & ~_by_form,
         _of_screen(SURE),
         "screen and kernel agree",
     ),
     Row(
         "works",
-        _works
-        & (_unread | (_moving & _facts & _undoubted)).called("nothing is known to read, or the screen changes")
-        & ~contradicted
-        & ~_says_waiting
-        & ~_by_form,
+        _works & _unread_or_moving & ~contradicted & ~_says_waiting & ~_by_form,
         _of_screen(SURE),
         "screen and kernel agree",
     ),
     # What the program says
+    Row("says what it shows", _matched & _own_word & _same & ~refuted, _BY_SIGNAL, "it is the program's own word"),
     Row(
-        "says what it shows",
-        _matched & _own_word & _same & ~refuted,
-        _BY_SIGNAL,
-        "it is the program's own word",
-    ),
-    Row(
-        "says what it does, below a quotation",
-        refuted & _own_name,
-        _of_signal(SURE),
-        "the prompt says nothing of now",
+        "says what it does, below a quotation", refuted & _own_name, _of_signal(SURE), "the prompt says nothing of now"
     ),
     Row(
         "a dialog or a limit against its word",
@@ -367,17 +355,10 @@ ROWS: tuple[Row, ...] = (
         _of_screen(MAYBE),
         "both are told",
     ),
-    Row(
-        "its word against its screen",
-        _matched & ~_shell_like & contradicted,
-        _of_signal(MAYBE),
-        "both are told",
-    ),
+    Row("its word against its screen", _matched & ~_shell_like & contradicted, _of_signal(MAYBE), "both are told"),
     Row(
         "says what nothing else shows",
-        (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
-        & _own_name
-        & ~_line_editor,
+        _not_its_own & _own_name & ~_line_editor,
         _of_signal(SURE),
         "no signature says anything else",
     ),
@@ -400,27 +381,10 @@ ROWS: tuple[Row, ...] = (
         _of(Source.SHELL, MAYBE),
         "it says so, and is in front",
     ),
-    Row(
-        "by its form",
-        _by_form
-        & _silent
-        & ~(claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
-            "a bar", "no progress bar runs where it says waiting"
-        ),
-        _of(_form, MAYBE),
-        "as screens of other programs are",
-    ),
+    Row("by its form", _by_form & _silent & ~_bar_over_form, _of(_form, MAYBE), "as screens of other programs are"),
     Row("quoted or answered", refuted, _as(State.WORKING, MAYBE), "what it asks is text, or is over"),
     Row("the screen alone", _matched, _of_screen(MAYBE), "it can be a picture of a prompt"),
-    Row(
-        "undecided, and it reads",
-        _undecided & _at_rest,
-        Gives(
-            "waiting, maybe",
-            lambda of: Outcome(State.WAITING, MAYBE, of.kernel.kind if of.kernel else None, by=_kernel),
-        ),
-        "it may be the prompt itself",
-    ),
+    Row("undecided, and it reads", _undecided & _at_rest, _UNDECIDED, "it may be the prompt itself"),
     Row("undecided", _undecided, _of(_screen, MAYBE), "it may be anything"),
     Row(
         "a progress bar",

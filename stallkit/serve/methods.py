@@ -18,11 +18,11 @@ from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
-from stallkit.evidence.look import arguments
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.topic import topic_of
 from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
+from stallkit.press.check_text import arguments
 from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Act, Rule, Scene
