@@ -165,7 +165,6 @@ class Detection:
         reading = self.reading
         if reading is None or not reading.whole or not reading.fields:
             return None
-
         return Request(reading.fields, reading.specs, reading.options)
 
     @property
@@ -316,20 +315,14 @@ class Engine:
         return tuple(self._report(rule, screen, winner) for rule in self.rules)
 
     def _report(self, rule: Rule, screen: Screen, winner: Match | None) -> Report:
-        budget = Budget()
-        signature = rule.signature
+        budget, signature = Budget(), rule.signature
         clauses = tuple(
             (role, clause, find(clause, screen, budget))
             for role, group in (("all_of", signature.all_of), ("none_of", signature.none_of))
             for clause in group
         )
         tried = try_rule(rule, screen, Budget())
-        if (
-            tried.match is not None
-            and winner is not None
-            and signature is winner.signature
-            and rule.pack is winner.pack
-        ):
+        if tried.match is not None and tried.match == winner:
             fate = Fate.MATCH
         elif tried.match is not None:
             stale = _Look(screen).livelier_below(tried.match, self.rules)
@@ -353,9 +346,8 @@ class _Look:
     @property
     def undecided(self) -> tuple[tuple[Rule, Clause], ...]:
         """Every rule that was tried but not decided, and the clause that could not be."""
-        return tuple(
-            (rule, tried.clause) for rule, tried in self._tried.values() if tried.held is None and tried.clause
-        )
+        every = self._tried.values()
+        return tuple((rule, tried.clause) for rule, tried in every if tried.held is None and tried.clause)
 
     def try_rule(self, rule: Rule) -> Tried:
         known = self._tried.get(id(rule))
@@ -376,14 +368,12 @@ class _Look:
         """
         if match.signature.state is not State.WAITING:
             return None
-        allowed = match.signature.allow_below
         for rule in rules:
-            if rule.signature.state in _LIVELY:
-                other = self.try_rule(rule).match
-                if other is None:
-                    continue
-                if _is_draft(match, other) or (other.top > match.bottom and rule.signature.state not in allowed):
-                    return rule
+            state = rule.signature.state
+            other = self.try_rule(rule).match if state in _LIVELY else None
+            below = other is not None and other.top > match.bottom and state not in match.signature.allow_below
+            if other is not None and (below or _is_draft(match, other)):
+                return rule
         return None
 
 
@@ -422,17 +412,12 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
             return Tried(False, clause=clause, vetoed=doubtful is None)
         if found.held is None:
             doubtful = doubtful or clause
-    if signature.state is State.QUOTA and _quoted(spans, screen):
+    shown = [span.line for span in spans if span.clause.where != "title"] if signature.state is State.QUOTA else []
+    if shown and all(said_by_person(screen, row) for row in shown):
         return _NO  # who asks about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)
     return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))
-
-
-def _quoted(spans: list[Span], screen: Screen) -> bool:
-    """Whether all of it stands in what a person typed."""
-    shown = [span.line for span in spans if span.clause.where != "title"]
-    return bool(shown) and all(said_by_person(screen, row) for row in shown)
 
 
 def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:

@@ -7,22 +7,6 @@ from __future__ import annotations
 
 from stallkit.word_tables import table
 
-__all__ = [
-    "ANY_NAME",
-    "ASKS_NOTHING",
-    "EDITORS",
-    "INTERPRETERS",
-    "JAVASCRIPT",
-    "LINE_EDITORS",
-    "MODELS",
-    "MULTI_CALL",
-    "PAGERS",
-    "RELAYS",
-    "SHELLS",
-    "STARTERS",
-    "WRAPPERS",
-]
-
 _families = {name: frozenset(some) for name, some in table("families").items()}
 
 RELAYS = _families["relays"]

@@ -14,20 +14,6 @@ from stallkit.detect.pattern import rarity, searched
 from stallkit.detect.signature import Clause, Signature
 from stallkit.terminal.screen import REGION_COLUMNS, Region, Screen
 
-__all__ = [
-    "Budget",
-    "Found",
-    "Keywords",
-    "Span",
-    "compiled",
-    "find",
-    "find_in",
-    "in_one_pass",
-    "last_in",
-    "one_by_one",
-    "region",
-]
-
 # A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
 # on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
 # the rest of the pack is still decided and all of it together stays within the 60 ms allowed for a hostile pack

@@ -11,8 +11,7 @@ from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import agents
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.facts import Member
-from stallkit.evidence.look import Kernel, Look, asks_secret, guessed_kind
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.look import Look, asks_secret, guessed_kind
 
 __all__ = ["STILL_S", "kernel_claim", "proof_in_s", "read_claim"]
 
@@ -65,22 +64,6 @@ def kernel_claim(look: Look) -> Claim | None:
     return claim(sign, State.WAITING, *asks, kind=kind)
 
 
-def missing_s(snapshot: Snapshot, facts: Kernel) -> float | None:
-    """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be.
-
-    A shell that runs a script reads like any program (`sh -c 'read x'`); one that takes commands is at its prompt,
-    which is an end and no question, and so is not an interpreter's either: their packs say what they show.
-    """
-    kernel = snapshot.kernel
-    stands = kernel.standstill if kernel else None
-    if kernel is None or stands is None or facts.unknown or (facts.relayed and not facts.hides):
-        return None
-    readers = kernel.readers or ()
-    if any(map(_takes_commands, readers)) or (not readers and facts.foreground in SHELLS):
-        return None
-    return max(0.0, STILL_S - stands.lasts_s)
-
-
 def _takes_commands(reader: Member) -> bool:
     """Whether it is a shell at its prompt, or an interpreter; of a shell that has to be known."""
     return reader.interactive is not False if reader.names & SHELLS else reader.interactive is True
@@ -97,11 +80,21 @@ def read_claim(look: Look) -> Claim | None:
 
 
 def proof_in_s(look: Look) -> float | None:
-    """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be."""
-    known = look.detection.agents
-    if agents(known, look.snapshot.kernel, look.agents_before) or look.facts.foreground in known:
+    """How long it has still to stand until that proves that it waits; 0: it is proved; None: it cannot be.
+
+    A shell that runs a script reads like any program (`sh -c 'read x'`); one that takes commands is at its prompt,
+    which is an end and no question, and so is not an interpreter's either: their packs say what they show.
+    """
+    kernel, facts, known = look.snapshot.kernel, look.facts, look.detection.agents
+    stands = kernel.standstill if kernel else None
+    if kernel is None or stands is None or facts.unknown or (facts.relayed and not facts.hides):
+        return None
+    readers = kernel.readers or ()
+    if any(map(_takes_commands, readers)) or (not readers and facts.foreground in SHELLS):
+        return None
+    if agents(known, kernel, look.agents_before) or facts.foreground in known:
         return None
     match = look.detection.match
     if look.agent_seen is not None and match is not None and match.signature.tier is Tier.ENDED:
         return None  # a shell's prompt where an agent was
-    return missing_s(look.snapshot, look.facts)
+    return max(0.0, STILL_S - stands.lasts_s)

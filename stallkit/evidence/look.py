@@ -53,6 +53,9 @@ class Kernel:
     @classmethod
     def of(cls, snapshot: Snapshot, history: Sequence[Snapshot], match: Match | None = None) -> Kernel:
         kernel, tty = snapshot.kernel or KernelFacts(), snapshot.tty or TtyFacts()
+        asks = match if match is not None and match.signature.state is State.WAITING else None
+        in_shells = [one.names & SHELLS and one.interactive is not False for one in kernel.readers or ()]
+        edits = tty.canonical is False and kernel.how != "read" and snapshot.foreground in SHELLS and all(in_shells)
         rests = snapshot.quiet_s > 0 if snapshot.quiet_s is not None else None
         before = history[-1].screen if history else None
         if rests is None and history:
@@ -62,12 +65,12 @@ class Kernel:
         quiet = f" for {snapshot.quiet_s:.1f} s" if snapshot.quiet_s else ""
         listening = listens(kernel, tty)
         if listening is None and kernel.listening and not kernel.relay:  # it polls for a line, as some do that work
-            asks = rests and tty.echo and _at_cursor(match)  # an answer would have moved the cursor
-            stands = kernel.standstill and (kernel.output or not rests)  # and it does nothing but wait
-            listening = True if asks or stands else None
+            at_cursor = asks is not None and asks.signature.at_cursor
+            stands = kernel.standstill and (kernel.output or not rests)  # it does nothing but wait
+            listening = True if stands or (rests and tty.echo and at_cursor) else None  # an answer would have moved it
         who = kernel.reader or kernel.foreground or "the foreground"
         waits = f"{who} waits in {kernel.how} on the terminal"
-        unseen = f", and its output goes to {kernel.output}" if kernel.output and not _asks(match) else ""
+        unseen = f", and its output goes to {kernel.output}" if kernel.output and not asks else ""
         relay = kernel.relay or (snapshot.foreground if snapshot.foreground in RELAYS else None)
         unknown = {
             f"{relay} shows another terminal, and whether anything reads that is unknown": listening is None and relay,
@@ -82,7 +85,7 @@ class Kernel:
             canonical=tty.canonical,
             hides=tty.echo is False and tty.canonical is True,
             takes_keys=tty.echo is False and tty.canonical is False,
-            edits_commands=tty.canonical is False and kernel.how != "read" and _is_shell(kernel, snapshot.foreground),
+            edits_commands=edits,
             computes=bool(kernel.running),
             stopped=kernel.stopped is True,
             how=f"{waits}{quiet}{unseen}",
@@ -173,18 +176,3 @@ def guessed_kind(screen: Screen, canonical: bool | None) -> Kind:
     if names_secret(screen.tail(4).text):
         return Kind.SECRET
     return Kind.TUI if canonical is False and screen.alternate else Kind.TEXT
-
-
-def _is_shell(kernel: KernelFacts, foreground: str | None) -> bool:
-    """Whether a shell that takes commands reads, as far as that is known."""
-    readers = kernel.readers or ()
-    return foreground in SHELLS and all(one.names & SHELLS and one.interactive is not False for one in readers)
-
-
-def _at_cursor(match: Match | None) -> bool:
-    """Whether it is a prompt that stands in the cursor's line."""
-    return _asks(match) and match is not None and any(one.where == "prompt_line" for one in match.signature.all_of)
-
-
-def _asks(match: Match | None) -> bool:
-    return match is not None and match.signature.state is State.WAITING

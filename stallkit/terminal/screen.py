@@ -15,19 +15,6 @@ from stallkit.short_repr import short_repr
 from stallkit.terminal.text import cells, cut, fold, hides, strip
 from stallkit.word_tables import Patterns
 
-__all__ = [
-    "LITTLE",
-    "Cursor",
-    "Region",
-    "Screen",
-    "Size",
-    "as_screen",
-    "join_wraps",
-    "moved",
-    "only_a_clock",
-    "selected",
-]
-
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
 MAX_LINE = 50_000  # characters of one line as it was captured: MAX_COLUMNS with six of control sequences each
