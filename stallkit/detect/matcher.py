@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import accumulate
 from operator import or_
 from typing import Callable, Collection, Sequence
@@ -79,32 +79,30 @@ def region(name: str, screen: Screen) -> Region | None:
 
 
 def _region(name: str, screen: Screen) -> Region | None:
-    match name:
-        case "screen":
-            return screen.whole
-        case "prompt_line":
-            return screen.prompt_line
-        case "above":
-            return screen.above
-        case "block":
-            return screen.block
-        case "paragraph":
-            return screen.paragraph
-        case "title":
-            return None if screen.title is None else Region(screen.title, 0)
-        case rows if rows.startswith("down_to_cursor"):
-            down = screen.down_to_cursor(int(rows[15:-1]))
-            return down and down.bounded  # lines not drawn yet may make it longer than the screen
-        case tail:
-            return screen.tail(int(tail[5:-1]))
+    kind, count = _rows_of(name)
+    if kind == "down_to_cursor":
+        down = screen.down_to_cursor(count)
+        return down and down.bounded  # lines not drawn yet may make it longer than the screen
+    if kind == "title":
+        return None if screen.title is None else Region(screen.title, 0)
+    found: Region = screen.tail(count) if kind == "tail" else getattr(screen, "whole" if kind == "screen" else kind)
+    return found
+
+
+@cache
+def _rows_of(name: str) -> tuple[str, int]:
+    """What a region is called, and how many rows it has if it says so."""
+    kind, _, count = name.rstrip(")").partition("(")
+    return kind, int(count or 0)
 
 
 def first_row(name: str, screen: Screen) -> int | None:
     """Where that part of the screen begins, or above it; None where the screen does not have it."""
-    if name.startswith("tail"):
-        return screen.tail_rows(int(name[5:-1]))[0]
-    if name.startswith("down_to_cursor"):
-        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - int(name[15:-1]))
+    kind, count = _rows_of(name)
+    if kind == "tail":
+        return screen.tail_rows(count)[0]
+    if kind == "down_to_cursor":
+        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - count)
     where = _region(name, screen)
     return None if where is None else where.row
 
@@ -246,14 +244,11 @@ class Keywords:
 def _wanted(signature: Signature) -> list[tuple[str, frozenset[str]]]:
     """The sets of which a signature needs one text each, and in which regions: the rarest first."""
     every = {(clause.where, some) for clause in signature.all_of for some in clause.needs}
-    every = {(where, some) for where, some in every if not any(map(_common, some))}
+    # Nearly every screen has a letter or a digit of ASCII.
+    common = {text for _, some in every for text in some if len(text) == 1 and text.isascii() and text.isalnum()}
+    every = {(where, some) for where, some in every if common.isdisjoint(some)}
     # Of the same length, those of the prompt line are rarer by far: it is one row.
     return sorted(every, key=lambda one: (one[0] == _LINE, rarity(one[1]), one[0], sorted(one[1])), reverse=True)
-
-
-def _common(keyword: str) -> bool:
-    """Whether nearly every screen has it: a letter or a digit of ASCII alone."""
-    return len(keyword) == 1 and keyword.isascii() and keyword.isalnum()
 
 
 def fastest(keywords: Sequence[str]) -> Search:

@@ -57,7 +57,9 @@ _FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
 def shapes(text: str) -> Iterator[Span]:
     """The spans of what looks like a secret by itself."""
     yield from _keys(text)
-    yield from _ruled(text)
+    for found in _matches("tokens", text):
+        rest = patterns.rest.match(text, found.end("value"))
+        yield found.start("value"), rest.end() if rest else found.end("value")
     yield from (found.span() for found in patterns.long.finditer(text) if _is_drawn(found[0]))
     if "\n" in text:
         yield from (found.span() for found in patterns.block.finditer(text))
@@ -81,17 +83,6 @@ def _keys(text: str) -> Iterator[Span]:
             ended = patterns.key_ends.search(text, begun.end(), most)
             covered = ended.end() if ended else most
             yield begun.start(), covered
-
-
-def _ruled(text: str) -> Iterator[Span]:
-    """What the rules recognise."""
-    for found in _matches("tokens", text):
-        yield found.start("value"), _whole(text, found.end("value"))
-
-
-def _whole(text: str, end: int) -> int:
-    rest = patterns.rest.match(text, end)
-    return rest.end() if rest else end
 
 
 def _phrases(text: str) -> Iterator[Span]:

@@ -207,10 +207,6 @@ def _is_alone(word: str) -> bool:
     return len(word) >= 4 and word[0].isalnum() and word[-1] not in ".:!?…>" and _is_value(word) and not _is_plain(word)
 
 
-def _is_numbered(word: str) -> bool:
-    return patterns.numbered.fullmatch(word) is not None
-
-
 def _is_plain(word: str) -> bool:
     return patterns.ordinary.fullmatch(word) is not None
 
@@ -218,7 +214,13 @@ def _is_plain(word: str) -> bool:
 def _is_random(value: str, least: int) -> bool:
     """Whether a word is unlike words and names of things: digits or signs among letters."""
     core = value.strip(".,;:!?()[]{}<>\"'`")
-    if len(core) < least or not core.isascii() or _is_plain(core) or _is_numbered(core) or not _is_value(value):
+    if (
+        len(core) < least
+        or not core.isascii()
+        or _is_plain(core)
+        or patterns.numbered.fullmatch(core)
+        or not _is_value(value)
+    ):
         return False
     letters, digits = any(map(str.isalpha, core)), any(map(str.isdigit, core))
     mixed = len(core) >= 12 and core.isalnum() and core[1:] != core[1:].lower() and core != core.upper()

@@ -12,7 +12,7 @@ import binascii
 import re
 import unicodedata
 from enum import StrEnum
-from typing import Callable, Literal, Sequence
+from typing import Callable, Literal
 
 from attrs import evolve, frozen
 
@@ -77,11 +77,6 @@ class Status:
     judged: bool = False  # by a `stallkit wrap` around the program, which itself says nothing
 
 
-def strongest(statuses: Sequence[Status]) -> Status | None:
-    """The record that decides: blocked before working, error, done and idle; the latest (last) of equals; or None."""
-    return max(reversed(statuses), key=lambda status: _STRENGTH.index(status.state), default=None)
-
-
 class Records:
     """The records kept from a program's reports, at most `MAX_RECORDS`."""
 
@@ -95,9 +90,8 @@ class Records:
         except ValueError:
             return
         if isinstance(status, str):
-            cleared = [id for id in self._records if not status or f"{id}/".startswith(f"{status}/")]
-            for id in cleared:
-                del self._records[id]
+            kept = (id for id in self._records if status and not f"{id}/".startswith(f"{status}/"))
+            self._records = {id: self._records[id] for id in kept}
             return
         self._records.pop(status.id, None)  # so that it moves to the end
         self._records[status.id] = status
@@ -167,10 +161,6 @@ def _app(value: str) -> str | None:
     return value if _APP.fullmatch(value) else None
 
 
-def _progress(value: str) -> str | None:
-    return value if value.isdigit() and int(value) <= 100 else None
-
-
 def _text(value: str, limits: tuple[int, int]) -> str:
     if len(value) > limits[0] or not _BASE64.fullmatch(value):
         raise ValueError("a text that is too long, or not base64")
@@ -184,7 +174,7 @@ def _text(value: str, limits: tuple[int, int]) -> str:
 _VALUES: dict[str, Callable[[str], str | None]] = {
     "id": _id,
     "app": _app,
-    "progress": _progress,
+    "progress": lambda value: value if value.isdigit() and int(value) <= 100 else None,
     "title": lambda value: _text(value, MAX_TITLE),
     "msg": lambda value: _text(value, MAX_MESSAGE),
 }
@@ -206,11 +196,14 @@ _ANSWERS = {b"\x07": b"\x1b]7501;?\x07", b"\\": b"\x1b]7501;?\x1b\\"}
 _EXIT_STATUS = re.compile(rb"-?[0-9]{1,10}")  # PowerShell has negative ones
 
 
+Bar = Literal["normal", "error", "busy", "paused"]
+
+
 @frozen
 class Progress:
     """A progress bar of OSC 9;4; `value` is in per cent, or None."""
 
-    state: Literal["normal", "error", "busy", "paused"]
+    state: Bar
     value: int | None = None
 
     @property
@@ -236,9 +229,8 @@ class Marks:
     """What the program has reported of itself so far; what it never reported is None, or empty."""
 
     statuses: tuple[Status, ...] = ()  # the latest report last
-    shell: Literal["prompt", "typing", "running"] | None = (
-        None  # typing: the prompt is drawn, the shell awaits a command
-    )
+    # Typing: the prompt is drawn, the shell awaits a command.
+    shell: Literal["prompt", "typing", "running"] | None = None
     exit_status: int | None = None  # of the last command that ended; None also where the shell left it out
     progress: Progress | None = None
     title: str | None = None
@@ -256,15 +248,10 @@ class Marks:
     @property
     def strongest(self) -> Status | None:
         """The record that decides: blocked before working, error, done and idle; the latest of equals; or None."""
-        return strongest(self.statuses)
+        return max(reversed(self.statuses), key=lambda status: _STRENGTH.index(status.state), default=None)
 
 
-_BARS: dict[bytes, Literal["normal", "error", "busy", "paused"]] = {
-    b"1": "normal",
-    b"2": "error",
-    b"3": "busy",
-    b"4": "paused",
-}
+_BARS: dict[bytes, Bar] = {b"1": "normal", b"2": "error", b"3": "busy", b"4": "paused"}
 
 
 class MarksReader:
@@ -341,10 +328,6 @@ class MarksReader:
         self._marks = evolve(self._marks, progress=Progress(state, value) if state else None)
 
 
-def _of_iterm(rest: bytes) -> bytes | None:
-    return None if not rest or _CONEMU.match(rest) else rest
-
-
 def _of_kitty(rest: bytes) -> bytes | None:
     """A title, or a part of the text; None for what asks the terminal, or closes a notification."""
     settings, _, text = rest.partition(b";")
@@ -352,16 +335,14 @@ def _of_kitty(rest: bytes) -> bytes | None:
     if given.get(b"p", b"title") not in (b"title", b"body"):
         return None
     try:
-        return (
-            binascii.a2b_base64(text + b"=" * (-len(text) % 4), strict_mode=True) if given.get(b"e") == b"1" else text
-        )
+        padded = text + b"=" * (-len(text) % 4)
+        return binascii.a2b_base64(padded, strict_mode=True) if given.get(b"e") == b"1" else text
     except binascii.Error:
         return None
 
 
-def _of_urxvt(rest: bytes) -> bytes | None:
-    command, _, text = rest.partition(b";")
-    return text.replace(b";", b": ", 1) if command == b"notify" else None
-
-
-_NOTICES: dict[bytes, Callable[[bytes], bytes | None]] = {b"9": _of_iterm, b"99": _of_kitty, b"777": _of_urxvt}
+_NOTICES: dict[bytes, Callable[[bytes], bytes | None]] = {
+    b"9": lambda rest: None if not rest or _CONEMU.match(rest) else rest,  # of iTerm
+    b"99": _of_kitty,
+    b"777": lambda rest: rest[7:].replace(b";", b": ", 1) if rest.split(b";")[0] == b"notify" else None,  # of urxvt
+}
