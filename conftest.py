@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import zlib
 from itertools import count
 from pathlib import Path, PurePath
@@ -11,6 +12,9 @@ from typing import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent / "tests"))  # all distributions' tests share terminals.py
+pytest_plugins = ["terminal_fixtures"]
 
 # Files whose tests take a minute or so, mostly to wait.
 _LONG = ("test_soak_deaths", "test_hung_agent", "test_live_short", "test_site")

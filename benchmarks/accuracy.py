@@ -13,10 +13,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Iterable, Sequence
 
+from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
+from stallkit_lab.evaluate.evaluation import tally
+from stallkit_lab.evaluate.prediction import Prediction
+
 from stallkit.detect.signature import Kind, Pack
-from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
-from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "tests" / "corpus"

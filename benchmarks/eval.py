@@ -12,13 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from stallkit_lab.corpus_lines import Line
+from stallkit_lab.evaluate.backends import Settings, judge_chunk
+from stallkit_lab.evaluate.corpus import load
+from stallkit_lab.evaluate.evaluation import evaluate, tally
 from timing import interleaved, table
 
 from stallkit import Engine
-from stallkit.lab.corpus_lines import Line
-from stallkit.lab.evaluate.backends import Settings, judge_chunk
-from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.evaluation import evaluate, tally
 
 ROOT = Path(__file__).parent.parent
 CORPUS = sorted(path for name in ("agents", "captured-*", "cli") for path in ROOT.glob(f"tests/corpus/{name}.jsonl"))

@@ -18,10 +18,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from fleet import Panes
+from stallkit_supervisor.listening import Listen
+from stallkit_supervisor.sources import FleetSource
 from timing import table
 
-from stallkit.supervise.listening import Listen
-from stallkit.supervise.sources import FleetSource
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -159,10 +159,11 @@ def measured(panes: Panes, folder: Path, seconds: float) -> None:
 
 
 def profiled(panes: Panes, folder: Path, seconds: float) -> None:
+    from stallkit_supervisor.sources import FleetSource, SourceLook
+    from stallkit_supervisor.store import Store
+    from stallkit_supervisor.supervisor import Supervisor
+
     from stallkit.press.events import EventLog
-    from stallkit.supervise.sources import FleetSource, SourceLook
-    from stallkit.supervise.store import Store
-    from stallkit.supervise.supervisor import Supervisor
     from stallkit.transports.base import Options
 
     facts, profile = cProfile.Profile(), cProfile.Profile()  # of the thread that asks the kernel, and of the loop

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from fleet import Panes
+from stallkit_supervisor.sources import FleetSource, SourceLook
+from stallkit_supervisor.supervisor import Supervisor
 from supervise import SETTLES, cpu, printing
 from timing import table
 
 from stallkit import Engine
-from stallkit.supervise.sources import FleetSource, SourceLook
-from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
 
 

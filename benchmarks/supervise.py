@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import AsyncIterator, Callable, Iterator, Sequence
 
 from fleet import ByFleet, Panes
+from stallkit_supervisor.sources import FleetSource, SourceLook
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.supervisor import Supervisor
 from timing import table
 
 from stallkit import Engine
 from stallkit.press.events import EventLog
-from stallkit.supervise.sources import FleetSource, SourceLook
-from stallkit.supervise.store import Store
-from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
 
 SETTLES = 30  # sweeps until the kernel is asked rarely

@@ -11,6 +11,8 @@ import itertools
 from pathlib import Path
 from typing import Callable
 
+from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.watched import Watched
 from timing import interleaved, table
 
 from stallkit import Engine, Screen
@@ -19,8 +21,6 @@ from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.policy import CAREFUL
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
-from stallkit.supervise.session_state import WatchConfig
-from stallkit.supervise.watched import Watched
 
 ROWS, COLUMNS = 24, 80
 TEXT = Path(__file__).parent.parent / "docs" / "watch.md"

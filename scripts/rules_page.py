@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from stallkit_lab.evaluate.corpus import load
+from stallkit_lab.evaluate.prediction import decided
+
 from stallkit import Engine, judge
 from stallkit.judging.table import printed
-from stallkit.lab.evaluate.corpus import load
-from stallkit.lab.evaluate.prediction import decided
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "judge.md"

@@ -86,14 +86,14 @@ changed_since() {
 
 done_with() { printf '%s\n' "$now" >"$stamp"; }
 
-# setup REQUIREMENTS: .venv with those requirements, and this checkout and its packs installed in place.
+# setup REQUIREMENTS: .venv with those requirements, and this checkout its packs and its apps installed in place.
 setup() {
     make_venv "$VENV"
-    if changed_since "$1" requirements/*.txt pyproject.toml plugins/*/pyproject.toml; then
+    if changed_since "$1" requirements/*.txt pyproject.toml plugins/*/pyproject.toml apps/*/pyproject.toml; then
         say "setting up .venv ($1)"
         pip_install "$VENV" -r "requirements/$1.txt"
-        # shellcheck disable=SC2046  # one word each: no pack has a blank in its name
-        pip_install "$VENV" --no-build-isolation --no-deps -e . $(printf -- '-e %s ' plugins/*/)
+        # shellcheck disable=SC2046  # one word each: none has a blank in its name
+        pip_install "$VENV" --no-build-isolation --no-deps -e . $(printf -- '-e %s ' plugins/*/ apps/*/)
         done_with
     fi
 }

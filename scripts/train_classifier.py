@@ -27,6 +27,11 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from stallkit_form.claim import SORTS, STATES, asked, form_claim
 from stallkit_form.regression import parse
+from stallkit_lab.corpus_lines import Case, Line
+from stallkit_lab.evaluate.evaluation import tally
+from stallkit_lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings
+from stallkit_lab.evaluate.prediction import SORTS as KINDS
+from stallkit_lab.evaluate.prediction import judge_case
 
 from stallkit.detect.chat_log import talks
 from stallkit.detect.engine import Engine
@@ -34,11 +39,6 @@ from stallkit.detect.signature import Kind
 from stallkit.evidence.claim import Claim
 from stallkit.evidence.look import Look
 from stallkit.judging.verdict import Verdict
-from stallkit.lab.corpus_lines import Case, Line
-from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.holdout import installed_package_dirs, left_out, named_by, spellings
-from stallkit.lab.evaluate.prediction import SORTS as KINDS
-from stallkit.lab.evaluate.prediction import judge_case
 from stallkit.packs.registry import installed
 
 ROOT = Path(__file__).parents[1]

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 from stallkit.old_names import give_back
 
 if TYPE_CHECKING:
+    from stallkit_supervisor.session_state import WatchConfig as WatchConfig
+    from stallkit_supervisor.supervisor import Supervisor as Supervisor
+
     from stallkit.cli.printed_json import json_schema as json_schema
     from stallkit.detect.composer import Composer as Composer
     from stallkit.detect.dialog import Dialog as Dialog
@@ -78,8 +81,6 @@ if TYPE_CHECKING:
     from stallkit.runs.wait_limits import RunStatus as RunStatus
     from stallkit.sessions.manager import Sessions as Sessions
     from stallkit.sessions.model import ExitRecord as ExitRecord
-    from stallkit.supervise.session_state import WatchConfig as WatchConfig
-    from stallkit.supervise.supervisor import Supervisor as Supervisor
     from stallkit.terminal.keys import Keys as Keys
     from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
@@ -120,8 +121,8 @@ _HOMES = {
     "stallkit.runs.wait_limits": "Observation RunStatus",
     "stallkit.sessions.manager": "Sessions",
     "stallkit.sessions.model": "ExitRecord",
-    "stallkit.supervise.session_state": "WatchConfig",
-    "stallkit.supervise.supervisor": "Supervisor",
+    "stallkit_supervisor.session_state": "WatchConfig",
+    "stallkit_supervisor.supervisor": "Supervisor",
     "stallkit.transports.base": "Options Transport",
     "stallkit.transports.memory": "MemoryTransport",
     "stallkit.transports.pexpect": "PexpectTransport",

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from machine_room import PROGRAMS, missing
+from stallkit_operator.item import Delivery, Item
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.sandbox_start import Start, start_sandbox
+from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 from started import House
 from terminals import wait_for
 
 from stallkit.errors import TransportError
 from stallkit.sessions.model import Session
-from stallkit.stuck.item import Delivery, Item
-from stallkit.stuck.queue import Queue
-from stallkit.stuck.sandbox_start import Start, start_sandbox
-from stallkit.stuck.sandboxes import Sandbox, Sandboxes
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.containers.runtime_call import BWRAP, call
 from stallkit.transports.targets import open_target

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from drawn_dialog import PROGRAM, SCREENS
 from queued import Desk as Commands
+from stallkit_operator.cli.dashboard_app import Dashboard
+from stallkit_operator.cli.dashboard_desk import Desk
 from terminals import Server, wait_for
 from textual.widgets import DataTable
 
-from stallkit.cli.dashboard_app import Dashboard
-from stallkit.cli.dashboard_desk import Desk
 from stallkit.packs.screenfile import read_screen
 
 SIZE = (100, 30)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Iterator
 
 from attrs import evolve
+from stallkit_operator.item import Category, Choice, ChoiceKind, Claim, Delivery, Item, ItemState, Who
+from stallkit_operator.item import Source as Asker
 
 from stallkit import (
     CheckResult,
@@ -33,8 +35,6 @@ from stallkit.probes.report import TerminalReport
 from stallkit.runs.wait_limits import RunStatus
 from stallkit.sessions.model import Cause, Sandboxed, Session, Source, Status
 from stallkit.signals.tool_call import AskedInside
-from stallkit.stuck.item import Category, Choice, ChoiceKind, Claim, Delivery, Item, ItemState, Who
-from stallkit.stuck.item import Source as Asker
 from stallkit.terminal.screen import Cursor, Size
 
 __all__ = ["checks", "detections", "events", "items", "records", "reports", "runs", "sessions", "verdicts"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import define, field
+from stallkit_supervisor.limits import Limits
 
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.engine import Detection, Match, Rule
@@ -13,7 +14,6 @@ from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.supervise.limits import Limits
 from stallkit.terminal.screen import Screen
 
 PACK = Pack(name="acme")

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from boxed import FOREVER
 from repositories import git
+from stallkit_operator.item import Item
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.rebuild_decision import approve, propose
+from stallkit_operator.sandbox.rebuild_rows import RebuildRows
+from stallkit_operator.sandbox.sandbox_start import Start, home_of, start_sandbox
+from stallkit_operator.sandbox.sandboxes import Sandboxes
 from started import House
 
 from stallkit.config import queue_file, sandboxes_file
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.model import Session
-from stallkit.stuck.item import Item
-from stallkit.stuck.queue import Queue
-from stallkit.stuck.rebuild_decision import approve, propose
-from stallkit.stuck.rebuild_rows import RebuildRows
-from stallkit.stuck.sandbox_start import Start, home_of, start_sandbox
-from stallkit.stuck.sandboxes import Sandboxes
 
 NO_AUDIT = [].append
 

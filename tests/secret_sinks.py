@@ -14,6 +14,23 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 from secret_kinds import Planted
+from stallkit_lab.capture import captured
+from stallkit_lab.evaluate.compare import save
+from stallkit_lab.evaluate.prediction import Prediction
+from stallkit_lab.evaluate.report_html import page
+from stallkit_lab.record.asciicast import Header
+from stallkit_lab.record.recording import RecordingWriter
+from stallkit_operator.audit import AuditLog
+from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, Who
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.config_shape import shape_diff
+from stallkit_operator.waiver import Waivers
+from stallkit_supervisor.loop_files import write_stop
+from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import Webhook
+from stallkit_supervisor.notify.notice import Notice
+from stallkit_supervisor.notify.terminal_codes import CODES, codes
+from stallkit_supervisor.store import Store
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.main import main
@@ -21,28 +38,11 @@ from stallkit.cli.panel import show
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.lab.capture import captured
-from stallkit.lab.evaluate.compare import save
-from stallkit.lab.evaluate.prediction import Prediction
-from stallkit.lab.evaluate.report_html import page
-from stallkit.lab.record.asciicast import Header
-from stallkit.lab.record.recording import RecordingWriter
-from stallkit.notify.cloud_event import CloudEvent
-from stallkit.notify.hooks import Webhook
-from stallkit.notify.notice import Notice
-from stallkit.notify.terminal_codes import CODES, codes
 from stallkit.press.events import Event, EventLog
 from stallkit.runs import client
 from stallkit.sessions import runtime_log
 from stallkit.sessions.model import Cause, ExitRecord, Session
 from stallkit.sessions.register import Register
-from stallkit.stuck.audit import AuditLog
-from stallkit.stuck.config_shape import shape_diff
-from stallkit.stuck.item import Choice, ChoiceKind, Draft, Source, Who
-from stallkit.stuck.queue import Queue
-from stallkit.stuck.waiver import Waivers
-from stallkit.supervise.loop_files import write_stop
-from stallkit.supervise.store import Store
 from stallkit.terminal.screen import Screen
 
 __all__ = ["SINKS", "Sink"]
@@ -169,7 +169,7 @@ def notices(folder: Path, texts: Sequence[Planted]) -> None:
 def html(folder: Path, texts: Sequence[Planted]) -> None:
     found = _predictions(texts)
     settings = {"packs": {"p": "1"}, "screen_only": False, "leave_out": None}
-    from stallkit.lab.evaluate.evaluation import tally
+    from stallkit_lab.evaluate.evaluation import tally
 
     result = {**tally(found), "settings": settings, "problems": [one.text for one in texts]}
     (folder / "page.html").write_text(page(result, found))

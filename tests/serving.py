@@ -8,17 +8,17 @@ import signal
 from typing import Any, Callable, Sequence
 
 from attrs import evolve
+from stallkit_supervisor.service import serve
+from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.settings import Settings
+from stallkit_supervisor.sources import SourceLook
+from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
 from stallkit.errors import SessionGone
 from stallkit.evidence.facts import TtyFacts
 from stallkit.press.events import Event
-from stallkit.supervise.service import serve
-from stallkit.supervise.session_state import WatchConfig
-from stallkit.supervise.settings import Settings
-from stallkit.supervise.sources import SourceLook
-from stallkit.supervise.supervisor import Supervisor
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport
 from stallkit.transports.base import Transport

@@ -7,14 +7,14 @@ import sys
 import threading
 from pathlib import Path
 
-from stallkit.supervise.store import Recovery, Store
+from stallkit_supervisor.store import Recovery, Store
 
 ONE = "tmux:one"
 # Writes rows in a loop and acknowledges each on its standard output, once the store said that it is written.
 WRITER = """
 import sys
 from pathlib import Path
-from stallkit.supervise.store import Store
+from stallkit_supervisor.store import Store
 store = Store(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     intent = store.intend(sys.argv[2], "press", f"%{number}", "f", f"waiting sure acme:asks {number}", "y Enter")

@@ -6,14 +6,14 @@ import asyncio
 import json
 from typing import Callable
 
+from stallkit_supervisor.schedule import Schedule
+from stallkit_supervisor.supervisor import Supervisor
 from terminals import Server
 
 from stallkit import dump
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
-from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.supervisor import Supervisor
 
 EAGER = Schedule(interval_s=0.2, eager_s=0.2)
 PATIENCE_S = 30.0

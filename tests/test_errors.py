@@ -17,11 +17,11 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stallkit_operator.item import Item
 
 import stallkit
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
 from stallkit.packs.file import read_pack
-from stallkit.stuck.item import Item
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Options
 from stallkit.transports.containers.runtime_call import call

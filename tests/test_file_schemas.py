@@ -9,16 +9,16 @@ from typing import Any, Callable
 
 import jsonschema_rs
 import pytest
+from stallkit_lab.new_pack import files, names_of
+from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit.errors import ConfigError, PackFormatError
-from stallkit.lab.new_pack import files, names_of
 from stallkit.packs.agent_file import agent_schema, parse_agent
 from stallkit.packs.file import parse_pack
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.press.policy_file import policy_from
 from stallkit.press.policy_schema import policy_schema
-from stallkit.supervise.settings import Overrides, load_settings
-from stallkit.supervise.settings_schema import settings_schema
+from stallkit.settings import settings_schema
 
 ROOT = Path(__file__).parent.parent
 PACKS = sorted(ROOT.glob("plugins/*/src/*/signatures.toml"))

@@ -13,7 +13,8 @@ from typing import Iterable, Iterator
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "stallkit"
+SOURCES = [ROOT, *sorted(ROOT.glob("apps/*/src"))]  # where the packages of the library and of the apps are
+PACKAGES = [ROOT / "stallkit", *sorted(ROOT.glob("apps/*/src/*"))]
 
 # The distributions of the extras, by the names of their modules.
 EXTRAS = {
@@ -36,11 +37,14 @@ def needs_an_extra(module: str) -> bool:
     """Whether a module is of an extra, or imports one of an extra when it is imported itself."""
     if module.partition(".")[0] in EXTRAS:
         return True
-    path = ROOT / Path(*module.split("."))
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    if not module.startswith("stallkit.") or not path.is_file():
+    if not module.startswith("stallkit"):
         return False
-    return any(needs_an_extra(name) for node in ast.parse(path.read_text()).body for name in modules_of(node))
+    places = [source / Path(*module.split(".")) for source in SOURCES]
+    files = [place / "__init__.py" if place.is_dir() else place.with_suffix(".py") for place in places]
+    path = next((file for file in files if file.is_file()), None)
+    return path is not None and any(
+        needs_an_extra(name) for node in ast.parse(path.read_text()).body for name in modules_of(node)
+    )
 
 
 def late(source: str) -> Iterator[ast.stmt]:
@@ -78,7 +82,12 @@ def faults(path: Path, source: str) -> list[str]:
 
 
 def test_functions_import_only_optional_extras_and_nothing_private() -> None:
-    found = [fault for path in sorted(PACKAGE.rglob("*.py")) for fault in faults(path, path.read_text())]
+    found = [
+        fault
+        for package in PACKAGES
+        for path in sorted(package.rglob("*.py"))
+        for fault in faults(path, path.read_text())
+    ]
     assert not found, "\n".join(found)
 
 
@@ -121,7 +130,12 @@ def test_packs_use_only_what_is_public() -> None:
 
 def test_modules_stay_readable() -> None:
     """A module over 700 lines holds more than one idea."""
-    long = {str(path): n for path in PACKAGE.rglob("*.py") if (n := len(path.read_text().splitlines())) > 700}
+    long = {
+        str(path): n
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+        if (n := len(path.read_text().splitlines())) > 700
+    }
     assert not long
 
 
@@ -132,7 +146,7 @@ def twins(paths: Iterable[Path]) -> set[str]:
 
 
 def test_no_two_modules_share_a_name() -> None:
-    assert not twins(PACKAGE.rglob("*.py"))
+    assert not {package.name: found for package in PACKAGES if (found := twins(package.rglob("*.py")))}
 
 
 def test_twins_are_found() -> None:

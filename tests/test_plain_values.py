@@ -31,7 +31,7 @@ from stallkit import (
     load,
     run,
 )
-from stallkit.cli.printed_json import VALUES
+from stallkit.cli.printed_json import all_printed
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import SignatureRef
@@ -337,7 +337,7 @@ def test_values_of_other_types_are_not_converted() -> None:
 
 
 def test_schemas_are_schemas_and_refuse_something() -> None:
-    for name in VALUES:
+    for name in all_printed().values:
         schema = json_schema(name)
         jsonschema_rs.meta.validate(schema)
         for wrong in ({}, {**dict.fromkeys(schema["required"], "x"), "version": 2}):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from stallkit_supervisor.store import Store
 from started import House
 
 from stallkit import daemon, private
@@ -20,7 +21,6 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event, EventLog
 from stallkit.sessions import monitor_client
 from stallkit.sessions.runtime_log import append, log_of
-from stallkit.supervise.store import Store
 
 OTHER = 65534  # nobody's uid
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")

@@ -14,7 +14,7 @@ from stallkit.detect.families import INTERPRETERS
 from stallkit.packs.registry import installed_engine
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("stallkit",)
+FOLDERS = ("stallkit", *map(str, Path(__file__).parents[1].glob("apps/*/src")))
 
 
 def programs() -> set[str]:

@@ -14,6 +14,7 @@ import pytest
 from attrs import fields, resolve_types
 from posted import Site
 from soak.placements import PLACEMENTS, Ground
+from stallkit_supervisor.settings import Overrides, Settings, load_settings
 from started import House
 from terminals import Server, wait_for
 
@@ -21,8 +22,8 @@ from stallkit.config import FILE
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import load_policy
+from stallkit.settings import configured_policy
 from stallkit.settings_files import CANNOT_ACT, DECIDES, allow, deny, read_settings, settings_files
-from stallkit.supervise.settings import Overrides, Settings, configured_policy, load_settings
 from stallkit.tmux_socket import TmuxSocket, chosen
 
 EXEC = '[events]\nexec = "true"\n'

@@ -30,7 +30,7 @@ _INLINE = re.compile(r"(?<!`)`(stallkit [^`]+)`(?!`)|^    (stallkit [a-z][^:\n]*
 
 # Lines of ``sh`` blocks that are not run here, and what runs them.
 ELSEWHERE = {
-    "scripts/demo": "tests/e2e/test_demo.py",
+    "scripts/demo": "apps/lab/tests/e2e/test_demo.py",
     "scripts/live": "tests/live",  # its short form; a whole run takes an hour
     "python3 -m venv": "scripts/test",  # builds the wheels, and installs them into an environment of their own
     "venv/bin/pip install": "scripts/test",
@@ -232,7 +232,7 @@ def test_a_command_that_does_not_exist_is_noticed(line: str, found: str) -> None
 @pytest.mark.parametrize("page", with_blocks("toml", "json", "python", "pycon"), ids=ids)
 def test_files_and_programs_are_well_formed(page: Path) -> None:
     for text in blocks(page, "toml"):
-        if page.parent.name != "lint":  # shows what is wrong; tests/lab/lint/test_pages.py tries each
+        if page.parent.name != "lint":  # shows what is wrong; apps/lab/tests/lint/test_pages.py tries each
             tomllib.loads(text)
     for text in blocks(page, "json"):
         for line in text.splitlines() if text.startswith("{") and "\n{" in text else [text]:
@@ -243,11 +243,16 @@ def test_files_and_programs_are_well_formed(page: Path) -> None:
 
 
 def test_the_extras_that_are_installed_exist() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = {
+        (project["name"], extra)
+        for file in (ROOT / "pyproject.toml", *ROOT.glob("apps/*/pyproject.toml"))
+        for project in [tomllib.loads(file.read_text())["project"]]
+        for extra in project["optional-dependencies"]
+    }
     named = {
-        name.strip()
+        ("stallkit" if distribution == "." else distribution, name.strip())
         for page in PAGES
-        for found in re.findall(r"(?:pip install '|pip install )(?:\.|stallkit)\[([\w,]+)\]", page.read_text())
+        for distribution, found in re.findall(r"pip install\s+'?(\.|stallkit[\w-]*)\[([\w,]+)\]", page.read_text())
         for name in found.split(",")
     }
-    assert {"fast", "pexpect", "pty"} <= named <= set(extras)
+    assert {("stallkit", "fast"), ("stallkit", "pexpect"), ("stallkit-lab", "cluster")} <= named <= extras

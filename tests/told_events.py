@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stallkit.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.cloud_event import CloudEvent
+
 from stallkit.press.events import Event
 
 __all__ = ["SECRET", "event", "said"]

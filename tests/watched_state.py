@@ -6,6 +6,9 @@ from typing import Any, Iterable
 
 import looks
 from attrs import evolve
+from stallkit_supervisor.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
+from stallkit_supervisor.state import on_look, on_outcome
+from stallkit_supervisor.telling import Notify
 
 from stallkit.detect.signature import Pack
 from stallkit.evidence.facts import KernelFacts
@@ -16,9 +19,6 @@ from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
-from stallkit.supervise.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
-from stallkit.supervise.state import on_look, on_outcome
-from stallkit.supervise.telling import Notify
 from stallkit.terminal.screen import Screen
 
 OWN = Pack("acme", foreground=["claude"])  # its prompts are the agent's own dialogs

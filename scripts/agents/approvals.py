@@ -28,9 +28,8 @@ from live_agents.player import THANKS, Player  # noqa: E402
 from live_agents.scenes import SCENES, Scene  # noqa: E402
 from live_agents.screens import Screens  # noqa: E402
 from live_agents.supervisor import COMMAND, Supervisor  # noqa: E402
-
-from stallkit.stuck.item import Item  # noqa: E402
-from stallkit.stuck.queue import Queue  # noqa: E402
+from stallkit_operator.item import Item  # noqa: E402
+from stallkit_operator.queue import Queue  # noqa: E402
 
 SCENE, SEVERAL = SCENES["permission"], SCENES["question of several"]
 TICKED, TAKEN = "1,3", "SQLite, Memory"

@@ -21,6 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sending_stage import Stage  # the modules beside this file
+from stallkit_supervisor.schedule import Schedule
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.supervisor import Supervisor
 
 from stallkit.evidence.facts import Member
 from stallkit.evidence.snapshot import Snapshot
@@ -28,9 +31,6 @@ from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule
 from stallkit.probes.procfs import Process
-from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
-from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import look
 
 ENDS = {"SIGTERM": signal.SIGTERM, "SIGKILL": signal.SIGKILL, "a crash": signal.SIGSEGV, "exit 1": signal.SIGKILL}

@@ -19,8 +19,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[0] = str(HERE.parent)  # scripts, whose package this is
 
+from stallkit_lab.evaluate.holdout import installed_package_dirs  # noqa: E402
+
 from docs_site import agents, commands, events, links, names, pictures, schemas, signatures, staging  # noqa: E402
-from stallkit.lab.evaluate.holdout import installed_package_dirs  # noqa: E402
 from stallkit.packs.registry import installed_engine  # noqa: E402
 
 

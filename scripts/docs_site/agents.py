@@ -10,9 +10,10 @@ import re
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
+from stallkit_lab.evaluate.holdout import PackageDirs, spellings
+from stallkit_lab.matrix import Row, matrix
+
 from docs_site.tables import cell, read, written
-from stallkit.lab.evaluate.holdout import PackageDirs, spellings
-from stallkit.lab.matrix import Row, matrix
 from stallkit.packs.registry import Engine
 from stallkit.signals.heard import installed_sources
 from stallkit.signals.source import SignalSource

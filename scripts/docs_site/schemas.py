@@ -6,14 +6,14 @@ import json
 from typing import Any, Iterator, Mapping
 
 from docs_site.tables import cell, prose, written
-from stallkit.cli.printed_json import SCHEMAS, json_schema
+from stallkit.cli.printed_json import all_printed, json_schema
 
 __all__ = ["pages"]
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Path and text of each page."""
-    schemas = {name: json_schema(name) for name in SCHEMAS}
+    schemas = {name: json_schema(name) for name in all_printed().names}
     rows = [(f"[`{name}`]({name}.md)", prose(str(schema.get("title", "")))) for name, schema in schemas.items()]
     listed = "\n".join(schemas)
     yield (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Iterator
 
 from attrs import evolve
+from stallkit_lab.evaluate.holdout import PackageDirs
+from stallkit_lab.lint.runner import examples_of
+from stallkit_lab.matrix import matrix
+from stallkit_lab.portrait import pressed
 
 from docs_site.tables import cell, written
 from stallkit.detect.signature import Clause, Pack, Signature
-from stallkit.lab.evaluate.holdout import PackageDirs
-from stallkit.lab.lint.runner import examples_of
-from stallkit.lab.matrix import matrix
-from stallkit.lab.portrait import pressed
 from stallkit.packs.registry import Engine
 from stallkit.redact.redact import redact
 from stallkit.testing import Example

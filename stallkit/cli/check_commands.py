@@ -31,8 +31,8 @@ from stallkit.press.check import check_session, observe
 from stallkit.press.check_text import arguments, printed
 from stallkit.press.events import EventLog
 from stallkit.press.hang import HUNG_AFTER_S
+from stallkit.settings import configured_policy
 from stallkit.signals.tool_call import asked_inside
-from stallkit.supervise.settings import configured_policy
 
 __all__ = ["check_command", "explain_command"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from inspect import cleandoc
 from typing import NoReturn
 
@@ -11,88 +10,88 @@ import click
 from click.shell_completion import CompletionItem
 
 from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
+from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.exits import Exit
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
 
-__all__ = ["cli", "run", "summary"]
+__all__ = ["BROUGHT_BY", "OWN", "cli", "run", "summary"]
 
-# The module of each command, which is imported when one of its commands is called, so that one does not pay for all;
-# and what --help says of it, in a row of 80 columns.
-_COMMANDS = {
-    "add-signature": ("signature_commands", "propose a signature from screens of the same prompt"),
-    "attach": ("run_commands", "look at a run in the background, and answer it"),
-    "audit": ("audit_commands", "show what persons changed, and prove that it is all there"),
-    "completion": ("completion_command", "print the completion script of a shell"),
-    "config": ("config_commands", "show the settings, and where each comes from"),
-    "capture": ("record_commands", "save the screen of a session as an example"),
-    "check": ("check_commands", "say whether a session waits for a key, and for which"),
-    "dashboard": ("dashboard_command", "sessions, sandboxes and the queue on one screen"),
-    "demo": ("demo_command", "see it work on real programs, in half a minute"),
-    "egress": ("remedy_commands", "edit which hosts a sandbox reaches"),
-    "eval": ("eval_command", "count how right the packs are on labelled screens"),
-    "explain": ("check_commands", "show why: every fact, and every signature that was tried"),
-    "help": ("help_command", "show the help of a command"),
-    "incidents": ("incident_commands", "list the latest incidents, newest last"),
-    "lint": ("pack_commands", "check a pack"),
-    "list": ("list_command", "list the sessions that stallkit started"),
-    "mark": ("record_commands", "mark what is true from now on in a recording that runs"),
-    "matrix": ("pack_commands", "show what the packs recognise, program by program"),
-    "mute": ("mute_commands", "tell nobody of a session for a while"),
-    "new-pack": ("pack_commands", "make the directory of a new pack"),
-    "notify": ("notify_command", "send a test notice to each place that is set"),
-    "output": ("output_commands", "print the last lines of a session, or how it ended"),
-    "packs": ("pack_commands", "list the installed packs"),
-    "pipelock": ("remedy_commands", "the same as egress"),
-    "policy": ("policy_commands", "say what policies would do"),
-    "postmortem": ("output_commands", "show how a session ended, and why"),
-    "probe": ("probe_command", "print the facts on a process's terminal, for a stream"),
-    "record": ("record_commands", "record a command, or a tmux pane"),
-    "release": ("incident_commands", "help a session again that its limits halted"),
-    "replay": ("replay_command", "play a recording, and show how the verdict changed"),
-    "report": ("report_command", "tell what happened to the watched sessions"),
-    "routes": ("remedy_commands", "edit what a sandbox reaches with credentials"),
-    "run": ("run_commands", "run a command until it ends or needs input"),
-    "sandbox": ("sandbox_commands", "make a sandbox for an agent, with its proxies"),
-    "schema": ("schema_command", "print a JSON schema: of packs, policies, settings, values"),
-    "send": ("press_commands", "type a text into an idle agent's composer"),
-    "serve": ("serve_command", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
-    "signature": ("portrait_command", "show one signature, and how it fares"),
-    "start": ("session_commands", "start a command in a tmux session, to explain its end"),
-    "status": ("status_commands", "show what the watched sessions do"),
-    "stop": ("session_commands", "end sessions, and record how they ended"),
-    "stuck": ("stuck_commands", "answer what sessions and agents ask of a person"),
-    "supervise": ("watch_commands", "watch the sessions that a file names, as a service"),
-    "try": ("try_command", "try a pattern on screens before it is in a pack"),
-    "tune": ("signature_commands", "try to drop or loosen each clause of a signature"),
-    "unmute": ("mute_commands", "tell of a session again"),
-    "wait-ready": ("press_commands", "wait until an agent is idle at its composer"),
-    "watch": ("watch_commands", "watch sessions, answer what is allowed, tell the rest"),
-    "wrap": ("wrap_command", "run a command here, and let others know what it does"),
+OWN = CommandSet(
+    {
+        "attach": ("stallkit.cli.run_commands", "look at a run in the background, and answer it"),
+        "completion": ("stallkit.cli.completion_command", "print the completion script of a shell"),
+        "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
+        "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
+        "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
+        "help": ("stallkit.cli.help_command", "show the help of a command"),
+        "list": ("stallkit.cli.list_command", "list the sessions that stallkit started"),
+        "output": ("stallkit.cli.output_commands", "print the last lines of a session, or how it ended"),
+        "packs": ("stallkit.cli.packs_command", "list the installed packs"),
+        "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
+        "postmortem": ("stallkit.cli.output_commands", "show how a session ended, and why"),
+        "probe": ("stallkit.cli.probe_command", "print the facts on a process's terminal, for a stream"),
+        "run": ("stallkit.cli.run_commands", "run a command until it ends or needs input"),
+        "schema": ("stallkit.cli.schema_command", "print a JSON schema: of packs, policies, settings, values"),
+        "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
+        "start": ("stallkit.cli.session_commands", "start a command in a tmux session, to explain its end"),
+        "stop": ("stallkit.cli.session_commands", "end sessions, and record how they ended"),
+        "wait-ready": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
+        "wrap": ("stallkit.cli.wrap_command", "run a command here, and let others know what it does"),
+    },
+    printed="stallkit.cli.printed:PRINTED",
+)
+
+
+# What other distributions bring, so that one that is not installed can be named.
+BROUGHT_BY = {
+    "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
+    "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
+    "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",
 }
 
 
 def summary(verb: str) -> str | None:
-    """What --help says of a verb; None where there is no such verb."""
-    return _COMMANDS[verb][1] if verb in _COMMANDS else None
+    """What --help says of a verb; None if there is no such verb."""
+    found = _bringing(verb)
+    return found.verbs[verb][1] if found else None
+
+
+def _bringing(verb: str) -> CommandSet | None:
+    """The set that has this verb; stallkit's own goes first, and asks no other distribution."""
+    return OWN if verb in OWN.verbs else next((one for one in command_sets() if verb in one.verbs), None)
+
+
+def _distribution_of(verb: str) -> str | None:
+    """The distribution of ours that brings this verb, if one does."""
+    return next((name for name, verbs in BROUGHT_BY.items() if verb in verbs.split()), None)
 
 
 class _LazyGroup(VerbGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted({verb for one in (OWN, *command_sets()) for verb in one.verbs})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"stallkit.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command
+        found = _bringing(cmd_name)
+        return found.command(cmd_name) if found else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As the others; a command of a distribution that is not installed says which that is."""
+        for distribution, verbs in BROUGHT_BY.items():
+            if args[0] in verbs.split() and _bringing(args[0]) is None and not ctx.resilient_parsing:
+                ctx.fail(
+                    f"{args[0]} is a command of {distribution}, which is not installed; pip install {distribution}"
+                )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        widest = max(map(len, _COMMANDS))  # the same column in each group
-        for title, verbs in grouped(self.list_commands(ctx)):
+        listed = self.list_commands(ctx)
+        widest = max(map(len, listed))  # the same column in each group
+        for title, verbs in grouped(listed):
             with formatter.section(title):
-                formatter.write_dl([(verb.ljust(widest), _COMMANDS[verb][1]) for verb in verbs])
+                formatter.write_dl([(verb.ljust(widest), summary(verb) or "") for verb in verbs])
 
     def brief(self, ctx: click.Context) -> str:
         """What it is for, and where all is listed."""
@@ -103,7 +102,7 @@ class _LazyGroup(VerbGroup):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
-        return [*(CompletionItem(verb, help=_COMMANDS[verb][1]) for verb in found), *options]
+        return [*(CompletionItem(verb, help=summary(verb)) for verb in found), *options]
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

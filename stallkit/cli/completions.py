@@ -6,31 +6,15 @@ Only a shell asks, at each press of Tab: whatever fails here has no completions,
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, Iterable, Iterator
+from typing import Iterator
 
 import click
-from click.shell_completion import CompletionItem
 
-from stallkit.cli.named_sessions import sessions
-from stallkit.cli.reach import targets
-from stallkit.config import queue_file
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy_file import PROFILES
 from stallkit.runs import client
-from stallkit.stuck.queue import Queue
 
-__all__ = ["items", "packs", "policies", "queue_items", "runs", "sessions", "signatures", "targets"]
-
-Find = Callable[[click.Context], Iterable[tuple[str, str]]]
-
-
-def items(find: Find, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-    """The names that begin as what was typed."""
-    try:
-        found = [(name, about) for name, about in find(ctx) if name.startswith(incomplete)]
-    except Exception:
-        return []
-    return [CompletionItem(name, help=about or None) for name, about in found if name.isprintable()]
+__all__ = ["packs", "policies", "runs", "signatures"]
 
 
 def packs(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -56,15 +40,3 @@ def runs(ctx: click.Context) -> Iterator[tuple[str, str]]:
     yield "last", "the latest"
     for run in client.listing():
         yield run["id"], " ".join(map(str, run["command"]))
-
-
-def queue_items(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    """What waits for a person."""
-    if not queue_file().exists():
-        return
-    queue = Queue(queue_file())
-    try:
-        for item in queue.items(False):
-            yield str(item.id), item.session
-    finally:
-        queue.close()

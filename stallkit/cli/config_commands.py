@@ -14,9 +14,9 @@ from stallkit.cli.parameters import POLICY, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
+from stallkit.settings import settings_of
 from stallkit.settings_files import Found, allow, deny, read_settings, settings_in
-from stallkit.supervise.provenance import origins
-from stallkit.supervise.settings import Overrides, settings_of
+from stallkit.settings_origins import origins
 from stallkit.terminal.text import escaped
 
 __all__ = ["config_command"]
@@ -58,8 +58,7 @@ def show_command(
     Exit codes: 0; 1 a file is invalid; 64 the file that --config names is not there.
     Example:    stallkit config show --set
     """
-    flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
-    every, ignored = origins(config, flags, os.environ, socket_name, socket_path)
+    every, ignored = origins(config, os.environ, policy, stall_s, dry_run, socket_name, socket_path)
     rows = [one for one in every if one.by or not only_set]
     if as_json:
         told = [{"setting": one.name, "value": one.value, "from": one.by or "default"} for one in rows]

@@ -3,7 +3,8 @@
 ``"text"``, ``"integer"``, ``"number"``, ``"flag"``, ``"time"`` (ISO 8601), ``"null"`` and ``"any"`` are plain values,
 ``"=a|b"`` is one of these words, each with ``?`` behind it also null; a type is what its values become.  A list of one
 shape is an array, a tuple one of its shapes, and a mapping an object with these keys: ``"key?"`` may be absent, ``"*"``
-is of any other key, and ``"&"`` a class whose keys are there as well.
+is of any other key, and ``"&"`` a class whose keys are there as well.  ``"@name"`` is a shape that another distribution
+shares; in a tuple it is left out if that is not installed.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 from types import UnionType
 from typing import Any, Mapping, Sequence
 
+from attrs import evolve, field, frozen
+
 from stallkit.jsonio import VERSION, schema_of_json
 
-__all__ = ["Shape", "schema_of_shape"]
+__all__ = ["Printed", "Shape", "schema_of_shape"]
 
 Shape = str | type | UnionType | Sequence["Shape"] | Mapping[str, "Shape"]
 _PLAIN: Mapping[str, Mapping[str, Any]] = {
@@ -28,22 +31,57 @@ _PLAIN: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def schema_of_shape(shape: Shape) -> dict[str, Any]:
+@frozen
+class Printed:
+    """What the commands of a distribution print with ``--json``."""
+
+    values: Mapping[str, type] = field(factory=dict)  # by name: what is printed as a whole
+    same: Mapping[str, str] = field(factory=dict)  # commands that print what another name describes
+    shapes: Mapping[str, tuple[str, Shape]] = field(factory=dict)  # by command: about what, and all but `version`
+    shared: Mapping[str, Shape] = field(factory=dict)  # what other distributions call "@name"
+
+    def joined(self, other: Printed) -> Printed:
+        """Both."""
+        return evolve(
+            self,
+            values={**self.values, **other.values},
+            same={**self.same, **other.same},
+            shapes={**self.shapes, **other.shapes},
+            shared={**self.shared, **other.shared},
+        )
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that print an object, by their words with dashes."""
+        return tuple(sorted([*self.shapes, *self.same]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that has a schema."""
+        return (*self.values, *self.commands)
+
+
+def schema_of_shape(shape: Shape, shared: Mapping[str, Shape] | None = None) -> dict[str, Any]:
     """The JSON schema of a shape.  Raises KeyError for an unknown word.
 
     >>> schema_of_shape({"name": "text", "why?": "=done|over?"})["properties"]["why"]
     {'enum': ['done', 'over', None]}
     """
+    shared = shared or {}
     if isinstance(shape, str):
+        if shape.startswith("@"):
+            return schema_of_shape(shared[shape[1:]], shared)
         return _of_word(shape.removesuffix("?"), shape.endswith("?"))
     if isinstance(shape, type | UnionType):
         return schema_of_json(shape)
     if isinstance(shape, tuple):
-        return {"anyOf": [schema_of_shape(one) for one in shape]}
+        found = [one for one in shape if not (isinstance(one, str) and one[:1] == "@" and one[1:] not in shared)]
+        made = [schema_of_shape(one, shared) for one in found]
+        return made[0] if len(made) == 1 else {"anyOf": made}
     if isinstance(shape, Mapping):
-        return _of_keys(shape)
+        return _of_keys(shape, shared)
     (item,) = shape
-    return {"type": "array", "items": schema_of_shape(item)}
+    return {"type": "array", "items": schema_of_shape(item, shared)}
 
 
 def _of_word(word: str, or_null: bool) -> dict[str, Any]:
@@ -53,13 +91,13 @@ def _of_word(word: str, or_null: bool) -> dict[str, Any]:
     return {**schema, "type": [schema["type"], "null"]} if or_null else schema
 
 
-def _of_keys(shape: Mapping[str, Shape]) -> dict[str, Any]:
-    base = schema_of_shape(shape["&"]) if "&" in shape else {"properties": {}, "required": []}
+def _of_keys(shape: Mapping[str, Shape], shared: Mapping[str, Shape]) -> dict[str, Any]:
+    base = schema_of_shape(shape["&"], shared) if "&" in shape else {"properties": {}, "required": []}
     named = {key: one for key, one in shape.items() if key not in ("*", "&")}
-    properties = {key.removesuffix("?"): schema_of_shape(one) for key, one in named.items()}
+    properties = {key.removesuffix("?"): schema_of_shape(one, shared) for key, one in named.items()}
     made: dict[str, Any] = {
         "type": "object",
         "properties": {**base["properties"], **properties},
         "required": [*base["required"], *(key for key in named if not key.endswith("?"))],
     }
-    return {**made, "additionalProperties": schema_of_shape(shape["*"])} if "*" in shape else made
+    return {**made, "additionalProperties": schema_of_shape(shape["*"], shared)} if "*" in shape else made

@@ -11,7 +11,8 @@ from typing import Iterator
 
 import click
 
-from stallkit.cli.commands import cli, summary
+from stallkit.cli.command_set import CommandSet
+from stallkit.cli.commands import OWN, cli, summary
 from stallkit.cli.verb_group import dressed, grouped
 from stallkit.entry_points import own_version
 
@@ -21,9 +22,13 @@ _LABEL = re.compile(r"(?:Exit codes[^:]*|Examples?):")
 _CODE = re.compile(r"(?:^|; )(?=(?:\d|all others))")
 
 
-def pages(date: str) -> Iterator[tuple[str, str]]:
-    """The file name and content of each page: one for stallkit, one for each command, one for each of their verbs."""
-    yield from _pages(click.Context(dressed(cli), info_name="stallkit", **cli.context_settings), date)
+def pages(date: str, commands: CommandSet = OWN) -> Iterator[tuple[str, str]]:
+    """The file name and content of a page for each command of a set, and their verbs; with OWN also of stallkit."""
+    top = click.Context(dressed(cli), info_name="stallkit", **cli.context_settings)
+    if commands is OWN:
+        yield "stallkit.1", _page(top, date)
+    for verb in sorted(commands.verbs):
+        yield from _pages(click.Context(dressed(commands.command(verb)), info_name=verb, parent=top), date)
 
 
 def _pages(ctx: click.Context, date: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from stallkit.press.events import EventLog
 from stallkit.press.policy import Policy
 from stallkit.redact.redact import redact_all
 from stallkit.sessions.model import ExitRecord, Session
-from stallkit.supervise.settings import configured_policy
+from stallkit.settings import configured_policy
 from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.end_facts import facts
 

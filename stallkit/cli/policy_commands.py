@@ -24,7 +24,7 @@ from stallkit.press.logged import Would, replayed
 from stallkit.press.policy import Policy
 from stallkit.press.policy_file import DAEMON_FILE, load_policy
 from stallkit.press.rules import Scene
-from stallkit.supervise.settings import configured_policy
+from stallkit.settings import configured_policy
 
 __all__ = ["policy_command"]
 

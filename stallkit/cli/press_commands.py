@@ -21,7 +21,7 @@ from stallkit.press.send import Sending, Sent, send
 from stallkit.sessions.finalize import write_out
 from stallkit.sessions.model import ExitRecord
 from stallkit.sessions.register import Living
-from stallkit.supervise.settings import configured_policy
+from stallkit.settings import configured_policy
 from stallkit.transports.tmux.panes import valid_name
 
 __all__ = ["send_command", "wait_for", "wait_ready_command"]

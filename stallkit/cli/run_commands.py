@@ -18,12 +18,10 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.parameters import RUN, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note
 from stallkit.cli.tables import plain_console, progress
-from stallkit.config import FILE, user_config
+from stallkit.distributions import offered
 from stallkit.errors import SessionGone, TransportError, UnknownProgram
-from stallkit.notify.channels import Channels, channels_of
 from stallkit.runs import client as runs
 from stallkit.runs.run import WINDOW_S
-from stallkit.supervise.settings import Overrides, load_settings
 from stallkit.terminal.keys import Keys
 from stallkit.transports.relay.driver import NOT_STARTED
 
@@ -178,13 +176,13 @@ def _lines(result: dict[str, Any]) -> list[str]:
 
 def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
     """Where the run's events go, by these flags and the settings.  Raises ConfigError for invalid ones."""
-    if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
-        return {}  # settings take half as long to import as all the rest
-
-    events = load_settings(None, Overrides(command=hook, webhook=webhook), {}, ["events"]).events
-    channels_of(Channels(events.exec, events.webhook))  # it raises here, where a person sees it
-    named = {"file": events.file, "exec": events.exec, "webhook": events.webhook, "cloudevents": events.cloudevents}
-    return {name: value for name, value in named.items() if value is not None}
+    choose = offered("run_events")
+    if choose is not None:
+        named: dict[str, str] = choose(hook, webhook)
+        return named
+    if hook or webhook:
+        raise click.UsageError("stallkit-supervisor tells others of events, and is not installed")
+    return {}
 
 
 def _environment(env: tuple[str, ...], env_files: tuple[str, ...], askpass: bool) -> dict[str, str] | None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from stallkit.cli.printed_json import COMMANDS, SCHEMAS, VALUES, json_schema
+from stallkit.cli.printed_json import all_printed, json_schema
 from stallkit.cli.verb_group import like
 from stallkit.packs.agent_file import agent_schema
 from stallkit.packs.pack_schema import pack_schema
 from stallkit.press.policy_schema import policy_schema
-from stallkit.supervise.settings_schema import settings_schema
+from stallkit.settings import settings_schema
 
 __all__ = ["schema_command"]
 
@@ -32,13 +32,13 @@ def schema_command(words: tuple[str, ...]) -> None:
     Example:    stallkit schema pack > pack.schema.json
                 stallkit schema stuck list
     """
-    name = "-".join(words)
+    name, known = "-".join(words), all_printed()
     if not name:
-        for title, names in (("files", _FILES), ("values", VALUES), ("commands", COMMANDS)):
+        for title, names in (("files", _FILES), ("values", known.values), ("commands", known.commands)):
             click.echo(f"{title}: {', '.join(names)}")
         return
-    if name not in (*_FILES, *SCHEMAS):
-        raise click.UsageError(f"no schema {name!r}{like(name, [*_FILES, *SCHEMAS])}; stallkit schema lists all")
+    if name not in (*_FILES, *known.names):
+        raise click.UsageError(f"no schema {name!r}{like(name, [*_FILES, *known.names])}; stallkit schema lists all")
     click.echo(json.dumps(_schema(name), indent=1))
 
 

@@ -14,8 +14,8 @@ from stallkit.cli.named_sessions import no_session, opened
 from stallkit.cli.panel import how
 from stallkit.cli.parameters import SESSION, Duration
 from stallkit.cli.press_commands import wait_for
-from stallkit.cli.sandbox_commands import start_from
 from stallkit.cli.speech import say
+from stallkit.distributions import offered
 from stallkit.errors import TransportError
 from stallkit.sessions.lifecycle import GRACE_S, clear, stop
 from stallkit.sessions.manager import Sessions
@@ -95,7 +95,10 @@ def start_command(
     if columns is None:
         _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
     if manifest is not None:
-        start_from(ctx, manifest, (int(columns[1]), int(columns[2])))
+        start_manifest = offered("start_manifest")
+        if start_manifest is None:
+            _usage("--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator")
+        start_manifest(ctx, manifest, (int(columns[1]), int(columns[2])))
     if name is None or not words:
         _usage("give NAME -- COMMAND..., or --manifest FILE")
     engine, image = _engine(docker, podman, bwrap)

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Protocol
 
 from attrs import evolve
 
@@ -22,10 +22,9 @@ from stallkit.config import event_log
 from stallkit.daemon import announce, escape_errors
 from stallkit.daemon_socket import Progress, Server
 from stallkit.detect.signature import Kind, State
+from stallkit.distributions import offered
 from stallkit.errors import StoreError
 from stallkit.jsonio import dump
-from stallkit.notify.channels import Channels, open_notifier
-from stallkit.notify.notifier import Notifier
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
 from stallkit.redact.redact import redact, redact_all
@@ -41,6 +40,16 @@ __all__ = ["main"]
 # For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0
 AGAIN_S = 1.0  # between two looks whether it is abandoned
+
+
+class Outlet(Protocol):
+    """Tells other places of events; the supervisor's distribution offers one."""
+
+    def __call__(self, event: Event) -> None: ...
+
+    def close(self, timeout_s: float) -> None:
+        """Wait so long for what is on its way."""
+        ...
 
 
 class _Background:
@@ -119,11 +128,12 @@ def main() -> int:
     events: dict[str, Any] = options.pop("events", None) or {}
     with ExitStack() as stack:
         file = events.pop("file", None)
-        notifier = open_notifier(stack, Channels(**events), _complain)
+        open_outlet = offered("run_outlet") if events else None
+        notifier = open_outlet(stack, events, _complain) if open_outlet else None
         return _run(folder, options, notifier, _event_writer(f"run:{folder.name}", notifier, file))
 
 
-def _event_writer(target: str, notifier: Notifier | None, file: str | None) -> Callable[[Event], None]:
+def _event_writer(target: str, notifier: Outlet | None, file: str | None) -> Callable[[Event], None]:
     """A function that takes each event of the run; it raises StoreError where the event reached only the notifier."""
     log = EventLog(event_log(Path(file).expanduser() if file else None))
 
@@ -140,7 +150,7 @@ def _complain(message: str) -> None:
     print(f"stallkit: {redact(message)}", file=sys.stderr, flush=True)
 
 
-def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell: Callable[[Event], None]) -> int:
+def _run(folder: Path, options: dict[str, Any], notifier: Outlet | None, tell: Callable[[Event], None]) -> int:
     background = _Background()
     try:
         tell(Event("run_started", "", {"command": told(options["command"])}))  # before any other of its events
@@ -174,7 +184,7 @@ def _run(folder: Path, options: dict[str, Any], notifier: Notifier | None, tell:
     return 0
 
 
-def _not_started(error: Exception, notifier: Notifier | None, tell: Callable[[Event], None]) -> int:
+def _not_started(error: Exception, notifier: Outlet | None, tell: Callable[[Event], None]) -> int:
     why = getattr(error, "why", None) or str(error)
     with suppress(StoreError):
         tell(Event("run_ended", "", {"exit_status": None, "signal": None, "why": why}))

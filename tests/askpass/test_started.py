@@ -12,6 +12,7 @@ from typing import Iterator
 
 import pytest
 from askroom import PASSPHRASE
+from stallkit_supervisor.restart import Restarter
 from started import BACKGROUND, House, of_folder
 from terminals import wait_for
 
@@ -21,7 +22,6 @@ from stallkit.sessions.explain import start_command
 from stallkit.sessions.manager import Sessions
 from stallkit.sessions.model import Session
 from stallkit.signals.askpass import AskedPrompt, prompts
-from stallkit.supervise.restart import Restarter
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -15,6 +15,8 @@ import pytest
 from started import House
 from terminals import OnTerminal, Server
 
+from stallkit.cli.command_set import command_sets
+from stallkit.cli.commands import OWN
 from stallkit.cli.manual import pages
 
 pytestmark = pytest.mark.e2e
@@ -116,9 +118,10 @@ def test_no_input_is_never_asked(house: House, terminal: Server) -> None:
 
 def test_manual_pages_are_good_roff(tmp_path: Path) -> None:
     names = []
-    for name, content in pages("2026-11-24"):
-        (tmp_path / name).write_text(content)
-        names.append(name)
+    for commands in (OWN, *command_sets()):
+        for name, content in pages("2026-11-24", commands):
+            (tmp_path / name).write_text(content)
+            names.append(name)
     assert {"stallkit.1", "stallkit-check.1", "stallkit-stuck-reply.1", "stallkit-config-show.1"} <= set(names)
     lint = ["mandoc", "-T", "lint", "-W", "warning", *names]
     done = subprocess.run(lint, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -135,9 +138,13 @@ def test_bad_roff_is_noticed(tmp_path: Path) -> None:
     assert subprocess.run(lint, cwd=tmp_path, capture_output=True, check=False).returncode != 0
 
 
-def test_the_wheel_carries_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("project", [".", *sorted(str(one.relative_to(ROOT)) for one in ROOT.glob("apps/*"))])
+def test_a_wheel_carries_those_of_its_commands(project: str, tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(build, cwd=ROOT / project, check=True, capture_output=True)
     [wheel] = tmp_path.glob("*.whl")
     found = {name.partition("/share/")[2] for name in zipfile.ZipFile(wheel).namelist() if "/share/" in name}
-    assert found == {f"man/man1/{name}" for name, _ in pages("")}
+    [commands] = (
+        [OWN] if project == "." else [one for one in command_sets() if f"_{Path(project).name}." in str(one.printed)]
+    )
+    assert found == {f"man/man1/{name}" for name, _ in pages("", commands)}

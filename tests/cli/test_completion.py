@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from stallkit_operator.item import Draft, Source
+from stallkit_operator.queue import Queue
 from started import House
 from terminals import Server, wait_for
-
-from stallkit.stuck.item import Draft, Source
-from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 

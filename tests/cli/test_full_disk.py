@@ -10,8 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-from stallkit.supervise.store import Store
+from stallkit_supervisor.store import Store
 
 pytestmark = pytest.mark.e2e
 

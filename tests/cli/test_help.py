@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from typing import Iterator, Sequence
 
 import click
 import pytest
 
 from stallkit.cli import verb_group
-from stallkit.cli.commands import cli
+from stallkit.cli.command_set import command_sets
+from stallkit.cli.commands import BROUGHT_BY, cli
 from stallkit.cli.verb_group import GROUPS, OTHERS, dressed, grouped
 
 COLUMNS = 80
@@ -134,3 +136,32 @@ def test_codes_are_folded_between_words() -> None:
     folded = verb_group._folded(f"What.\n\n\b\n{line}\nExample:    stallkit x\n            stallkit y").splitlines()
     assert max(map(len, folded)) <= 76 and folded[-2:] == ["Example:    stallkit x", "            stallkit y"]
     assert " ".join(" ".join(folded[3:-2]).split()) == " ".join(line.split())
+
+
+# --- commands of other distributions ---
+
+
+def without_apps(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command line as it is if no other distribution brings a command."""
+    code = """
+import stallkit.distributions
+stallkit.distributions.entry_points = lambda group: []
+from stallkit.cli.main import main
+main()
+"""
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+
+
+def test_a_command_that_is_not_installed_names_its_distribution() -> None:
+    missing = without_apps("lint", "--all")
+    assert missing.returncode == 64
+    why = "lint is a command of stallkit-lab, which is not installed; pip install stallkit-lab"
+    assert missing.stderr == f"stallkit: {why}; see stallkit --help\n"
+    help = without_apps("--help")
+    assert help.returncode == 0 and "  check " in help.stdout and "  lint " not in help.stdout
+
+
+def test_each_command_of_an_app_is_known_to_the_library() -> None:
+    installed = {verb: one for one in command_sets() for verb in one.verbs}
+    assert installed
+    assert set(installed) == {verb for verbs in BROUGHT_BY.values() for verb in verbs.split()}

@@ -15,18 +15,18 @@ import jsonschema_rs
 import pytest
 from labelled import BUSY, READS, row, write
 from printed import closed, printed
+from stallkit_operator.queue import Queue
 from started import House
 from terminals import wait_for
 
 from stallkit import json_schema
 from stallkit.cli.commands import cli
 from stallkit.cli.json_shapes import schema_of_shape
-from stallkit.cli.printed_json import COMMANDS, PRINTED, SCHEMAS
-from stallkit.stuck.queue import Queue
+from stallkit.cli.printed_json import all_printed
 
 pytestmark = pytest.mark.e2e
 
-TESTS = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ASKS = ("bash", "-c", "read -p 'Proceed? [y/N] ' x; exec cat")
 
 # What is typed, by the schema's name; ASK is a tmux session that asks, PID its process.
@@ -93,12 +93,12 @@ TYPED = [
 
 # Commands whose output needs what only other tests have.
 ELSEWHERE = {
-    "routes-edit": "stuck/test_remedy_live.py",
-    "routes-reload": "stuck/test_remedy_live.py",
-    "egress-edit": "stuck/test_remedy_live.py",
-    "pipelock-edit": "stuck/test_remedy_live.py",
-    "stuck-manifest": "stuck/test_sandbox_start.py",
-    "mark": "e2e/test_record_command.py",
+    "routes-edit": "apps/operator/tests/test_remedy_live.py",
+    "routes-reload": "apps/operator/tests/test_remedy_live.py",
+    "egress-edit": "apps/operator/tests/test_remedy_live.py",
+    "pipelock-edit": "apps/operator/tests/test_remedy_live.py",
+    "stuck-manifest": "apps/operator/tests/test_sandbox_start.py",
+    "mark": "apps/lab/tests/e2e/test_record_command.py",
 }
 
 
@@ -163,13 +163,13 @@ def with_json(command: click.Command, context: click.Context, words: tuple[str, 
 
 def test_every_command_with_json_has_a_schema_and_is_tried() -> None:
     found = set(with_json(cli, click.Context(cli, **cli.context_settings)))
-    assert found <= set(SCHEMAS) and set(COMMANDS) <= found
+    assert found <= set(all_printed().names) and set(all_printed().commands) <= found
     assert found == {name for name, _ in TYPED} | {*ELSEWHERE, "watch"}
     for name, file in ELSEWHERE.items():
-        assert f'printed("{name}"' in (TESTS / file).read_text(), f"{file} tries {name}"
+        assert f'printed("{name}"' in (ROOT / file).read_text(), f"{file} tries {name}"
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("name", all_printed().shapes)
 def test_a_schema_is_one_and_refuses_something(name: str) -> None:
     schema = json_schema(name)
     jsonschema_rs.meta.validate(schema)

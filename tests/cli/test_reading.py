@@ -11,11 +11,10 @@ from contextlib import closing
 from typing import Callable, Iterator
 
 import pytest
+from stallkit_operator.queue import Queue
+from stallkit_supervisor.cli.watch_rows import apart
 from started import House
 from terminals import OnTerminal, Server, wait_for
-
-from stallkit.cli.watch_rows import apart
-from stallkit.stuck.queue import Queue
 
 pytestmark = pytest.mark.e2e
 

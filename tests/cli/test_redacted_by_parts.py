@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from stallkit_operator.board import Row
+from stallkit_operator.cli.dashboard_app import _row_cells
 from terminals import Server
 
-from stallkit.cli.dashboard_app import _row_cells
 from stallkit.cli.output import shown
 from stallkit.errors import TransportError
 from stallkit.redact.redact import MASK
 from stallkit.sessions.explain import hints
 from stallkit.sessions.model import Cause, ExitRecord, Session
-from stallkit.stuck.board import Row
 
 NAMES = ("token", "api_key", "secrets", "password", "tmux:token", "tmux:api_key")
 

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 from docs_site import agents, docstrings, events, links, staging, tables
 from docs_site.docstrings import escaped
+from stallkit_lab.evaluate.holdout import installed_package_dirs
 
-from stallkit.lab.evaluate.holdout import installed_package_dirs
 from stallkit.packs.registry import installed_engine
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_every_agent_with_a_source_is_there(agents_page: str) -> None:
 def said() -> set[str]:
     """The names of events in the code, where they are written as they stand."""
     found: set[str] = set()
-    for path in (ROOT / "stallkit").rglob("*.py"):
+    for path in (*(ROOT / "stallkit").rglob("*.py"), *ROOT.glob("apps/*/src/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

@@ -13,7 +13,7 @@ from docs_site import links, names
 
 import stallkit
 from stallkit.cli.commands import cli
-from stallkit.cli.printed_json import SCHEMAS
+from stallkit.cli.printed_json import all_printed
 from stallkit.packs.registry import installed_engine
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
     reference = site / "reference"
     assert all((reference / "commands" / f"{verb}.html").exists() for verb in ("check", "watch", "stuck"))
     assert "--watch-for TIME" in re.sub(r"<[^>]+>", "", (reference / "commands" / "check.html").read_text())
-    assert all((reference / "schemas" / f"{name}.html").exists() for name in SCHEMAS)
+    assert all((reference / "schemas" / f"{name}.html").exists() for name in all_printed().names)
     for pack in installed_engine().packs:
         page = links.Page((reference / "signatures" / f"{pack.name}.html").read_text())
         wanted = {signature.id.replace("_", "-") for signature in pack.signatures}

@@ -11,12 +11,12 @@ from typing import Any, Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stallkit_lab.evaluate import corpus
 
 from stallkit.evidence.agents import asked as decided
 from stallkit.evidence.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.evidence.last_message import unframed
 from stallkit.judging.judge import judge
-from stallkit.lab.evaluate import corpus
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
 

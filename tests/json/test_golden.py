@@ -17,6 +17,9 @@ from typing import Any, Iterable, Iterator
 import pytest
 from click.testing import CliRunner
 from json_values import NOON, checks, detections, events, items, records, reports, runs, sessions, verdicts
+from stallkit_operator.queue import Queue, _row
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.watched import Watched
 
 from stallkit import CheckResult, Detection, Event, EventLog, ExitRecord, RunResult, Snapshot, Verdict
 from stallkit.cli.commands import cli
@@ -30,9 +33,6 @@ from stallkit.sessions.model import Session
 from stallkit.sessions.register import Register
 from stallkit.sessions.register_tables import Living, packed
 from stallkit.signals.askpass import AskedPrompt, publish
-from stallkit.stuck.queue import Queue, _row
-from stallkit.supervise.store import Store
-from stallkit.supervise.watched import Watched
 
 HERE = Path(__file__).parent
 Lines = Iterator[tuple[str, str]]

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Sequence
 
 import pytest
+from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
+from stallkit_lab.evaluate.evaluation import tally
+from stallkit_lab.evaluate.prediction import Prediction
 
 from stallkit.detect.signature import NEVER_ANSWERED
-from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
-from stallkit.lab.evaluate.evaluation import tally
-from stallkit.lab.evaluate.prediction import Prediction
 from stallkit.packs.registry import installed
 
 CORPORA = Path(__file__).parents[1] / "corpus"

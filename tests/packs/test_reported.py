@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from looks import reads
+from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.detect.signature import Kind, State
 from stallkit.evidence.agents import asked
-from stallkit.lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit.packs.registry import installed
 from stallkit.press.decisions import Choose, Press
 from stallkit.press.policy import CAREFUL, Policy

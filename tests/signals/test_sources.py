@@ -140,7 +140,6 @@ KNOWS_NONE = [
     *(ROOT / "stallkit/signals").glob("*.py"),
     *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/signal_checks.py")),
     *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/command_line.py", "probes/process_tree.py")),
-    *(ROOT / "stallkit" / name for name in ("stuck/agent/denied_hook.py", "supervise/own_panes.py")),
 ]
 
 

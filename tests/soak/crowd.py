@@ -7,10 +7,10 @@ import time
 from contextlib import closing
 
 from askers import Agent, exchange, request
+from stallkit_operator.queue import Queue
 
 from soak.held import PATIENCE_S, Stage, all_wait, keys_of, many_files
 from soak.parts import Figure, Part, Run
-from stallkit.stuck.queue import Queue
 
 SANDBOX = 100  # connections of each
 SLOW = 500

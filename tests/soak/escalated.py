@@ -12,12 +12,12 @@ from typing import Iterator
 
 from attrs import define, field
 from queued import COMMAND, Desk
+from stallkit_operator.item import Item
+from stallkit_operator.queue import Queue
 from terminals import Server, wait_for
 
 from soak.held import many_files
 from soak.parts import Figure, Part, Run
-from stallkit.stuck.item import Item
-from stallkit.stuck.queue import Queue
 
 MOST = 1_000  # panes that wait at once
 FOR_A_KILL = 50  # of them: 1,000 in the long form

@@ -16,10 +16,10 @@ from typing import Iterator
 
 from askers import Agent
 from attrs import define, field
+from stallkit_operator.item import Item, ItemState, Who
+from stallkit_operator.queue import Queue
 
 from soak.parts import Figure, Part, Run
-from stallkit.stuck.item import Item, ItemState, Who
-from stallkit.stuck.queue import Queue
 
 SANDBOX = 10  # agents in each, whose messages wait together
 FOR_A_KILL = 50  # agents: 1,000 in the long form

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
+from stallkit_supervisor.loop_files import release
+from stallkit_supervisor.store import Store
 from terminals import Server, wait_for
 
 from soak.nursery import Nursery, ended, kill
 from soak.parts import Figure, Part, Run
-from stallkit.supervise.loop_files import release
-from stallkit.supervise.store import Store
 
 ASKER = Path(__file__).with_name("asker.py")
 ASKERS = 10

@@ -1,4 +1,4 @@
-"""The state machine of a session's standing, over very many steps (tests/supervise/test_state_machine.py)."""
+"""The state machine of a session's standing, over very many steps (apps/supervisor/tests/test_state_machine.py)."""
 
 from __future__ import annotations
 

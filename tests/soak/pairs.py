@@ -12,6 +12,10 @@ from typing import Callable
 
 from attrs import frozen
 from queued import Desk
+from stallkit_operator.answering import answer_item
+from stallkit_operator.escalate import draft_of
+from stallkit_operator.item import Who
+from stallkit_operator.queue import Queue
 from terminals import wait_for
 
 from soak import two_prompts
@@ -25,10 +29,6 @@ from stallkit.press.check import observe
 from stallkit.press.decisions import Press
 from stallkit.press.gate import press
 from stallkit.runs.run import Run as Started
-from stallkit.stuck.answering import answer_item
-from stallkit.stuck.escalate import draft_of
-from stallkit.stuck.item import Who
-from stallkit.stuck.queue import Queue
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 

@@ -17,9 +17,8 @@ import pytest
 from attrs import define, field
 from rebuilt import Site
 from repositories import git
+from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState
 from started import House
-
-from stallkit.stuck.rebuild_plan import Outcome, Step, StepState
 
 # Writes a file each moment, until its end.
 WRITES = 'mkdir -p agent; n=0; while :; do n=$((n + 1)); echo "$n" >agent/$(date +%s)-$$-$n; sleep 0.2; done'
@@ -40,9 +39,9 @@ CHILD = """
 import json, os, shutil, signal, sys
 from contextlib import closing
 from stallkit.config import queue_file, sandboxes_file
-from stallkit.stuck.queue import Queue
-from stallkit.stuck.rebuild import Runner
-from stallkit.stuck.sandboxes import Sandboxes
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.rebuild import Runner
+from stallkit_operator.sandbox.sandboxes import Sandboxes
 kill, lose = json.loads(sys.argv[1]), sys.argv[2]
 def told(step, state, why):
     if lose and [step, state] == ["latest", "done"]:

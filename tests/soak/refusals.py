@@ -13,13 +13,13 @@ from typing import Iterator
 
 from askers import exchange, request
 from attrs import frozen
+from stallkit_operator.item import ItemState
+from stallkit_operator.queue import Queue
 from terminals import wait_for
 
 from soak.held import ADA, Stage, many_files
 from soak.hostile_requests import KINDS, SLOW, Attack, TcpFacts
 from soak.parts import Figure, Part, Run
-from stallkit.stuck.item import ItemState
-from stallkit.stuck.queue import Queue
 
 HONEST_EACH = 50  # hostile requests between two honest ones
 AT_ONCE = 16

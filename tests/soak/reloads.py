@@ -12,10 +12,10 @@ from pathlib import Path
 from attrs import define, field
 from proxied import Nginx, Service, Tinyproxy, editor, service, write_proxies
 from queued import Desk
+from stallkit_operator.queue import Queue
 from terminals import wait_for
 
 from soak.parts import Figure, Part, Run
-from stallkit.stuck.queue import Queue
 
 FOR_A_RELOAD = 260  # requests through each proxy: 5,200 in the long form
 CLIENTS = 12  # that ask one after the other; every third waits for a slow answer, at each proxy

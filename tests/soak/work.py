@@ -18,18 +18,19 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
+from stallkit_supervisor.limits import Limits
+from stallkit_supervisor.schedule import Schedule
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.sources import FleetSource
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.supervisor import Supervisor
+
 from stallkit import dump
 from stallkit.detect.engine import Engine
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy_file import load_policy
-from stallkit.supervise.limits import Limits
-from stallkit.supervise.schedule import Schedule
-from stallkit.supervise.session_state import RecoveryCommands, WatchConfig
-from stallkit.supervise.sources import FleetSource
-from stallkit.supervise.store import Store
-from stallkit.supervise.supervisor import Supervisor
 from stallkit.transports.base import Options
 
 __all__ = ["prepare", "work"]

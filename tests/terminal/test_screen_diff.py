@@ -10,6 +10,8 @@ from acme import ENGINE, screen
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stallkit_lab.corpus_lines import Case
+from stallkit_lab.evaluate.corpus import load
 
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.agents import asked
@@ -17,8 +19,6 @@ from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
-from stallkit.lab.corpus_lines import Case
-from stallkit.lab.evaluate.corpus import load
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen, only_a_clock
 

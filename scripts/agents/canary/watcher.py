@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Iterator, Sequence
 
 from attrs import evolve, frozen
+from stallkit_supervisor.watched import Watched
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty
@@ -19,7 +20,6 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import observe
-from stallkit.supervise.watched import Watched
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import fields_dict
-
-from stallkit.supervise.settings import WatchSettings
+from stallkit_supervisor.settings import WatchSettings
 
 __all__ = ["RULES", "Supervisor", "settings"]
 

@@ -1,0 +1,223 @@
+"""Writing a proposed signature into a pack's file, with its examples beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Iterator, Sequence
+
+from attrs import evolve, frozen
+
+from stallkit.detect.engine import Engine
+from stallkit.detect.families import INTERPRETERS, RELAYS
+from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
+from stallkit.errors import PackError, PackFormatError, StallkitError
+from stallkit.packs.file import parse_pack, read_pack
+from stallkit.packs.screenfile import parse_screen, read_screen
+from stallkit.redact.redact import redact
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells
+from stallkit.testing.example import places
+from stallkit.testing.golden import golden
+from stallkit_lab.evaluate import corpus
+
+__all__ = [
+    "PACK_FILE",
+    "Capture",
+    "Rival",
+    "Written",
+    "find_pack",
+    "others_in",
+    "read_capture",
+    "rivals",
+    "strangers",
+    "write",
+]
+
+PACK_FILE = "signatures.toml"
+
+
+@frozen
+class Capture:
+    """A captured screen, masked, and the text to save; `foreground` is empty where it is unknown."""
+
+    name: str
+    text: str
+    screen: Screen
+    foreground: str = ""
+
+
+@frozen
+class Written:
+    """What was added to a pack: the signature's text, and the files in order."""
+
+    signature: str
+    files: tuple[Path, ...]
+
+
+def find_pack(directory: Path) -> Path:
+    """The folder that holds the pack's file: the directory itself, or the one package in its ``src``.
+
+    Raises ValueError where there is none, or more than one.
+    """
+    found = (
+        [directory / PACK_FILE] if (directory / PACK_FILE).is_file() else sorted(directory.glob(f"src/*/{PACK_FILE}"))
+    )
+    if len(found) != 1:
+        raise ValueError(f"{directory} holds {len(found) or 'no'} {PACK_FILE}; name the folder of one")
+    return found[0].parent
+
+
+def read_capture(path: Path) -> Capture:
+    """A screen file, its credentials masked.  Raises OSError and PackFormatError."""
+    text = golden(redact(path.read_bytes().decode("utf-8", "replace")))
+    found = parse_screen(text, str(path))
+    return Capture(path.stem, text, found.screen, found.front.get("foreground", ""))
+
+
+def others_in(
+    folder: Path, paths: Sequence[Path], state: State, problems: list[StallkitError]
+) -> Iterator[tuple[str, Screen]]:
+    """The screens that a new signature must not match, each with a name for messages.
+
+    All examples of a pack, the given screens, and cases in other states.  Unreadable parts of the pack and unreadable
+    cases are added to `problems`.  Raises PackError and OSError for the pack's file and the given screens.
+    """
+    for place in places(read_pack(folder / PACK_FILE), folder / "screens"):
+        try:
+            example = place.read()
+        except PackError as error:
+            problems.append(error)
+        except (AssertionError, OSError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            problems.append(PackFormatError(str(place.file), None, "", why, "rename it, fix it, or remove it"))
+        else:
+            if not example.todo:
+                yield f"{example.signature} {example.name}", example.screen
+    for path in paths:
+        if path.suffix == ".txt" and path.is_file():
+            yield str(path), read_screen(path).screen
+        else:
+            for case in corpus.load(path, problems):
+                if case.label.state != state:
+                    yield case.id, case.snapshot.screen
+
+
+def strangers(folder: Path, captures: Sequence[Capture]) -> list[str]:
+    """Programs in the foreground of captures that are not the pack's: a verdict there is never sure.
+
+    Interpreters and relays are left out, as `judge` leaves them out.
+    """
+    known = read_pack(folder / PACK_FILE).foreground
+    names = {one.foreground for one in captures if one.foreground} - known - RELAYS
+    return sorted(name for name in names if name.rstrip("0123456789.") not in INTERPRETERS) if known else []
+
+
+@frozen
+class Rival:
+    """Another signature that matches a capture: `wins` beside the new one as well."""
+
+    screen: str
+    rule: str
+    wins: bool
+
+
+def rivals(folder: Path, signature: Signature, captures: Sequence[Capture], packs: Sequence[Pack]) -> Iterator[Rival]:
+    """Where a signature of the pack, or of another one, matches a capture with and without the new signature."""
+    pack = read_pack(folder / PACK_FILE)
+    others = [one for one in packs if one.name != pack.name]
+    kept = [one for one in pack.signatures if one.id != signature.id]
+    before = Engine([*others, *([evolve(pack, signatures=kept)] if kept else [])])
+    after = Engine([*others, evolve(pack, signatures=[*kept, signature])])
+    for capture in captures:
+        was, now = before.detect(capture.screen).match, after.detect(capture.screen).match
+        if was is not None:
+            wins = now is None or (now.pack.name, now.signature.id) != (pack.name, signature.id)
+            yield Rival(capture.name, f"{was.pack.name}:{was.signature.id}", wins)
+
+
+def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:
+    """Add the signature to the end of the pack's file, its captures as hits, and one miss made of the first.
+
+    Raises PackFormatError where the file would be invalid, ValueError where the id is taken, OSError where it cannot be
+    written; then nothing is left behind.
+    """
+    path = folder / PACK_FILE
+    before = path.read_bytes().decode("utf-8")
+    if signature.id in {one.id for one in parse_pack(before, str(path), folder.name).signatures}:
+        raise ValueError(f"{path} already has a signature {signature.id!r}; choose another id")
+    screens = folder / "screens" / signature.id
+    if screens.exists():
+        raise ValueError(f"{screens} exists already; choose another id")
+    told = as_toml(signature)
+    end = "\r\n" if "\r\n" in before else "\n"
+    after = before.rstrip("\r\n") + end * 2 + told.replace("\n", end)
+    parse_pack(after, str(path), folder.name)
+    made = {screens / f"hit-{_file_name(one.name)}-{number}.txt": one.text for number, one in enumerate(captures, 1)}
+    made[screens / "miss-made.txt"] = _dead(captures[0].screen, signature)
+    draft = path.with_name(f".{path.name}.draft")
+    screens.parent.mkdir(exist_ok=True)
+    try:
+        draft.write_bytes(after.encode())
+        shutil.copymode(path, draft)
+        screens.mkdir()
+        for file, text in made.items():
+            file.write_text(text, encoding="utf-8")
+        draft.replace(path)  # at once, and last: screens without a signature would make the pack invalid
+    except BaseException:  # a full disk, or ctrl-C
+        draft.unlink(missing_ok=True)
+        shutil.rmtree(screens, ignore_errors=True)
+        raise
+    return Written(told, (path, *made))
+
+
+def as_toml(signature: Signature) -> str:
+    """The signature as a table of a pack's file, without examples or keys, which a person adds."""
+    rows: list[tuple[str, str]] = [("id", signature.id), ("title", signature.title), ("state", signature.state)]
+    if signature.kind is not None:
+        rows.append(("kind", signature.kind))
+    rows.append(("severity", "high"))
+    if signature.cursor is not CursorState.ANY:
+        rows.append(("cursor", signature.cursor))
+    lines = [f"{key} = {_string(str(value))}" for key, value in rows]
+    clauses = "".join(f"    {_table(clause)},\n" for clause in signature.all_of)
+    lines += [f"all_of = [\n{clauses}]", f"source = {_string(signature.source)}"]
+    return "[[signature]]\n" + "\n".join(lines) + "\n"
+
+
+def _table(clause: Clause) -> str:
+    key = "text" if clause.text is not None else "pattern"
+    return f"{{ {key} = {_string(clause.source)}, where = {_string(clause.where)} }}"
+
+
+def _string(text: str) -> str:
+    """A TOML string: patterns are easier to read without doubled backslashes."""
+    if "\\" in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return json.dumps(text, ensure_ascii=False)  # TOML takes JSON's escapes, but for surrogate pairs
+
+
+def _dead(screen: Screen, signature: Signature) -> str:
+    """A miss made of the screen: answered where it was a line, quoted where it was a dialog."""
+    lines = [line.rstrip() for line in screen.lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    if any(clause.where == "prompt_line" for clause in signature.all_of):
+        prompt = screen.prompt_line
+        answer = "y" if signature.kind is Kind.CONFIRM else "answer"
+        lines = [*lines[: prompt.row], f"{prompt.text.rstrip()} {answer}", "It went on.", ""]
+    else:
+        lines = [*(f'The screen read "{line.strip()}".' for line in lines if line.strip()), ""]
+    front: dict[str, Any] = {"cursor": [0, len(lines) - 1], "cursor_visible": True}
+    if screen.size is not None:
+        front["size"] = [max(screen.size.columns, *map(cells, lines)), max(screen.size.rows, len(lines))]
+    front["note"] = "made of the first hit: answered, or quoted"
+    block = "".join(f"{key} = {json.dumps(value)}\n" for key, value in front.items())
+    return f"---\n{block}---\n" + "\n".join(lines) + "\n"
+
+
+def _file_name(stem: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+    return plain.removeprefix("hit-") or "screen"

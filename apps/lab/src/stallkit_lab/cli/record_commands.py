@@ -1,0 +1,297 @@
+"""``stallkit record``, ``mark`` and ``capture``: save sessions and screens, with what was true of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from stallkit.cli.common import must_be_there, print_json, session_options, shown
+from stallkit.cli.parameters import TARGET, Duration
+from stallkit.cli.reach import reach
+from stallkit.cli.speech import note, say
+from stallkit.detect.signature import Kind, State
+from stallkit.errors import StallkitError, StoreError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.keys import Keys
+from stallkit.transports.base import Options
+from stallkit_lab.capture import at_rest, captured
+from stallkit_lab.notes import read_marker
+from stallkit_lab.record.asciicast import MAX_SIDE, Header
+from stallkit_lab.record.marking import Listener, MarkKeys, give
+from stallkit_lab.record.record_pane import PaneRecorder
+from stallkit_lab.record.recorder import Interrupted, record_program, terminal_size
+from stallkit_lab.record.recording import RecordingWriter, new_file
+
+__all__ = ["capture_command", "mark_command", "record_command"]
+
+_PANE = "tmux:"
+
+
+class _Record(click.Command):
+    """Options may follow a pane's name; those that follow a command belong to the command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_interspersed_args = False
+        ctx.resilient_parsing, before = True, ctx.resilient_parsing  # errors are reported below, once
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        ctx.resilient_parsing = before
+        words = given.get("words")  # a sentinel of click's where there are none
+        ctx.allow_interspersed_args = isinstance(words, tuple) and bool(words) and words[0].startswith(_PANE)
+        return super().parse_args(ctx, args)
+
+
+@click.command("record", cls=_Record)
+@click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
+    help="Where to; by default a file here, named after the time.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
+@click.option("--size", metavar="WxH", help="The terminal's columns and rows; by default those of this one, or 80x24.")
+@click.option("--for", "for_s", type=Duration(), help="End after so long.")
+@click.option("--mark-key", default="C-]", show_default=True, metavar="KEY", help="Marks, with a letter behind it.")
+@click.option(
+    "--cast-version", type=click.IntRange(2, 3), default=2, show_default=True, help="Of the format, asciicast."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end (docs/recordings.md).")
+@session_options
+def record_command(
+    words: tuple[str, ...],
+    output: Path | None,
+    overwrite: bool,
+    no_redact: bool,
+    size: str | None,
+    for_s: float | None,
+    mark_key: str,
+    cast_version: int,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Record a command on a terminal of its own, or a tmux pane as it is, until it ends; what is typed is not recorded.
+
+    While a command is recorded, the mark key and a letter mark what is true from now on: w waiting, k working, i idle,
+    q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
+
+    \b
+    Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be recorded; 4 there is no such pane; 64 usage;
+                130 the recording of a command was interrupted; what was recorded is kept.
+    Example:    stallkit record -o session.cast -- npm init
+                stallkit record tmux:worker1 -o worker1.cast --for 60
+    """
+    pane = words[0].startswith(_PANE)
+    if pane and len(words) > 1:
+        raise click.UsageError(f"{words[0]} is a pane, which is recorded as it is: remove {words[1]!r} behind it")
+    if pane and size:
+        raise click.UsageError("--size is for commands: a pane has its own")
+    path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
+    keys = _keys(mark_key)
+    if pane:
+        options = Options(socket_name, socket_path)
+        with PaneRecorder(words[0], options) as recorder:
+            header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
+            recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
+            listener = _listener(recording)
+            note(f"stallkit: recording {shown(words[0])} to {shown(path)}; Ctrl-C ends it")
+            status = None
+            try:
+                status = recorder.record(recording, for_s=for_s, listener=listener)
+            except (KeyboardInterrupt, Interrupted):
+                pass  # the way to end it
+            finally:
+                _close(recording, listener, status)
+    else:
+        must_be_there(words[0])
+        attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
+        wanted = _size(size) or terminal_size()
+        header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")
+        recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
+        listener = _listener(recording)
+        status = None
+        try:
+            if attended:
+                letters = f"{mark_key} and w, k, i, q or e"
+                note(f"stallkit: recording to {shown(path)}")
+                note(f"stallkit: {letters} marks waiting, working, idle, quota or ended")
+            status = record_program(
+                words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
+                for_s=for_s, listener=listener,
+            )  # fmt: skip
+        except Interrupted:
+            raise KeyboardInterrupt from None
+        finally:
+            _close(recording, listener, status)
+    if as_json:
+        told = {"file": str(path), "seconds": round(recording.seconds, 3), "markers": recording.markers}
+        print_json({"version": 1, **told, "lost_bytes": recording.lost_bytes, "exit_status": status})
+
+
+def _close(recording: RecordingWriter, listener: Listener | None, status: int | None) -> None:
+    try:
+        recording.close(status)
+    finally:
+        if listener is not None:
+            listener.close()
+    if recording.empty and isinstance(sys.exc_info()[1], StallkitError):  # it never began
+        recording.path.unlink(missing_ok=True)
+        return
+    lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
+    marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
+    note(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}")
+
+
+def _listener(recording: RecordingWriter) -> Listener | None:
+    """The socket for `stallkit mark`; without it the recording goes on."""
+    try:
+        return Listener(recording.path, recording.marker)
+    except StoreError as error:
+        click.echo(f"stallkit: {shown(error)}; mark with the keys instead", err=True)
+    return None
+
+
+def _keys(text: str) -> MarkKeys:
+    with suppress(ValueError):
+        return MarkKeys(Keys.parse(text).to_bytes())
+    raise click.UsageError(f"--mark-key {text!r}: give a key with Ctrl, such as C-]")
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    columns, _, rows = text.partition("x")
+    sides = [int(side) if side.isdecimal() else 0 for side in (columns, rows)]
+    if not all(1 <= side <= MAX_SIDE for side in sides):
+        raise click.UsageError(f"--size {text!r}: write COLUMNSxROWS, such as 120x40")
+    return sides[0], sides[1]
+
+
+@click.command("mark")
+@click.argument("label", metavar="STATE[:KIND]")
+@click.option(
+    "--recording", "file", type=click.Path(path_type=Path), metavar="FILE", help="Which one; by default the newest."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def mark_command(label: str, file: Path | None, as_json: bool) -> None:
+    """Mark what is true from now on in a recording that runs: working, waiting, waiting:KIND, idle, quota, ended.
+
+    `unknown` says that the state is not known from now on.
+
+    \b
+    Exit codes: 0 marked; 1 it does not answer; 4 no such recording runs; 64 unknown state or kind.
+    Example:    stallkit mark waiting:confirm
+    """
+    try:
+        read_marker(label)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    path, at = give(label, file)
+    if as_json:
+        print_json({"version": 1, "file": path, "at": at, "label": label})
+    else:
+        say(f"{label} at {at:.1f} s in {shown(path)}")
+
+
+@click.command("capture")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
+@click.option("-o", "--output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--program", metavar="NAME", help="The program on the screen; by default the foreground process.")
+@click.option("--version", metavar="VERSION", help="Of the program.")
+@click.option("--label", metavar="STATE[:KIND]", help="What is true of it, so that `stallkit eval` can use it.")
+@click.option("--note", metavar="TEXT", help="For the reader.")
+@click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
+@click.option("--keep-title", is_flag=True, help="Keep the terminal's title, which often names machine and folder.")
+@click.option("--keep-host", is_flag=True, help="Keep this machine's name where the screen shows it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, the file's content in it.")
+@session_options
+def capture_command(
+    target: str,
+    output: str,
+    overwrite: bool,
+    program: str | None,
+    version: str | None,
+    label: str | None,
+    note: str | None,
+    no_redact: bool,
+    keep_title: bool,
+    keep_host: bool,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Save the screen of a session with a front block: size, cursor, program, and facts from the kernel.
+
+    Left out unless asked for: the title, and this machine's name.  What looks like a credential is masked.
+
+    \b
+    Exit codes: 0 saved; 1 could not look, or the file exists already; 4 it ended; 64 usage.
+    Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
+    """
+    state, kind = _label(label)
+    if output != "-" and not overwrite and Path(output).exists():
+        raise click.ClickException(f"{output} exists already; name another, or give --overwrite")
+    transport = reach(target, socket_name, socket_path, or_path=True)
+    try:
+        seen = at_rest(transport)
+    finally:
+        transport.close()
+    how = f"{transport.target.partition(':')[0]}, {time.strftime('%Y-%m-%d')}"
+    content = captured(
+        seen, redacts=not no_redact, title=keep_title, host=None if keep_host else platform.node(),
+        program=program or seen.foreground, version=version, captured=how,
+        state=state, kind=kind, note=note,
+    )  # fmt: skip
+    if as_json:
+        print_json({"version": 1, "target": seen.target, "file": output, "content": content})
+    elif output == "-":
+        click.echo(content, nl=False)
+    if output != "-":
+        _write(Path(output), content, overwrite)
+        if not as_json:
+            say(shown(_said(output, seen, content, keep_title)))
+
+
+def _said(output: str, seen: Snapshot, content: str, keep_title: bool) -> str:
+    """What was written, in a line: whoever shares the file wants to know what is in it."""
+    size, cursor = seen.screen.size, seen.screen.cursor
+    left = seen.screen.title is not None and not keep_title
+    changed = content.split("---\n", 2)[2].rstrip("\n") != "\n".join(seen.screen.lines).rstrip("\n")
+    parts = [
+        f"wrote {output}:",
+        f"{size.columns}x{size.rows}," if size else "size unknown,",
+        f"cursor at column {cursor.column} of row {cursor.row}," if cursor else "no cursor,",
+        f"{seen.foreground} in the foreground" if seen.foreground else "no program known",
+        "; the title is left out" if left else "",
+        "; names or credentials on it are masked" if changed else "",
+    ]
+    return " ".join(parts).replace(" ;", ";").rstrip()
+
+
+def _write(path: Path, content: str, overwrite: bool) -> None:
+    """Write the file; remove one that could not be written whole, unless it existed before."""
+    opened = new_file(path, "screen", overwrite=overwrite)
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(content)
+    except OSError as error:
+        if not overwrite:
+            path.unlink(missing_ok=True)
+        raise StoreError("screen", str(path), error.strerror or str(error), "check disk space") from error
+
+
+def _label(text: str | None) -> tuple[State | None, Kind | None]:
+    if text is None:
+        return None, None
+    try:
+        label = read_marker(text)
+    except ValueError as error:
+        raise click.UsageError(f"--label: {error}") from error
+    return label.state, label.kind

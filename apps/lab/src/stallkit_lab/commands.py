@@ -1,0 +1,26 @@
+"""The commands that the lab brings."""
+
+from __future__ import annotations
+
+from stallkit.cli.command_set import CommandSet
+
+__all__ = ["COMMANDS"]
+
+COMMANDS = CommandSet(
+    {
+        "add-signature": ("stallkit_lab.cli.signature_commands", "propose a signature from screens of the same prompt"),
+        "capture": ("stallkit_lab.cli.record_commands", "save the screen of a session as an example"),
+        "demo": ("stallkit_lab.cli.demo_command", "see it work on real programs, in half a minute"),
+        "eval": ("stallkit_lab.cli.eval_command", "count how right the packs are on labelled screens"),
+        "lint": ("stallkit_lab.cli.pack_commands", "check a pack"),
+        "mark": ("stallkit_lab.cli.record_commands", "mark what is true from now on in a recording that runs"),
+        "matrix": ("stallkit_lab.cli.pack_commands", "show what the packs recognise, program by program"),
+        "new-pack": ("stallkit_lab.cli.pack_commands", "make the directory of a new pack"),
+        "record": ("stallkit_lab.cli.record_commands", "record a command, or a tmux pane"),
+        "replay": ("stallkit_lab.cli.replay_command", "play a recording, and show how the verdict changed"),
+        "signature": ("stallkit_lab.cli.portrait_command", "show one signature, and how it fares"),
+        "try": ("stallkit_lab.cli.try_command", "try a pattern on screens before it is in a pack"),
+        "tune": ("stallkit_lab.cli.signature_commands", "try to drop or loosen each clause of a signature"),
+    },
+    printed="stallkit_lab.printed:PRINTED",
+)

@@ -1,0 +1,130 @@
+"""How right the verdicts on labelled cases are: counts, in the form that ``stallkit eval --json`` prints."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, Callable, Iterable, Sequence
+
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Certainty
+from stallkit.redact.redact import redact
+from stallkit_lab.corpus_lines import Case
+from stallkit_lab.evaluate.prediction import POLICIES, Prediction, judge_case
+from stallkit_lab.evaluate.scores import Cells, share, wilson
+
+__all__ = ["GROUPS", "GROUP_FIGURES", "evaluate", "groups", "tally", "worst", "wrong_keys"]
+
+
+def evaluate(cases: Iterable[Case], engine: Engine) -> dict[str, Any]:
+    """Verdicts on every case, counted against the labels; docs/measure.md says what each figure means."""
+    return tally([judge_case(case, engine) for case in cases])
+
+
+def tally(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    """The figures over cases that were judged already.
+
+    `kinds` counts cases that wait and were judged waiting; a figure over no cases is None.
+    """
+    states: dict[str, Counter[str]] = defaultdict(Counter)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in predictions:
+        states[one.true_state][one.state] += 1
+        if one.waits and one.said:
+            kinds[one.true_kind or "none"][one.kind or "none"] += 1
+    return {
+        "version": 1,
+        "cases": len(predictions),
+        "waiting": _waiting(predictions).as_object(),
+        "sure": Cells.count((one.waits, one.surely) for one in predictions).as_object(),
+        "states": _confusion(states),
+        "kinds": _confusion(kinds),
+        "wrong_keys": _pressed(predictions, "wrong"),
+        "right_keys": _pressed(predictions, "right"),
+        "misses": [as_miss(one) for one in predictions if not one.right],
+    }
+
+
+def as_miss(one: Prediction) -> dict[str, Any]:
+    """One case with a wrong state or a wrong key, as ``--json`` prints it."""
+    return {
+        **one.as_object(),
+        "signature": one.signature,
+        "hard": one.hard,
+        "wrong_keys": wrong_keys(one),
+        "reasons": list(one.reasons),
+    }
+
+
+def worst(predictions: Iterable[Prediction], count: int) -> dict[str, list[dict[str, Any]]]:
+    """The gravest errors: keys pressed wrongly, prompts seen where there is none, prompts not seen.
+
+    First those with a wrong key, then those judged *sure*, then those that the label does not call hard.
+    """
+    ranked = sorted(predictions, key=lambda one: (not wrong_keys(one), one.certainty is not Certainty.SURE, one.hard))
+    return {
+        "wrong_keys": [as_miss(one) for one in ranked if wrong_keys(one)][:count],
+        "false_positives": [as_miss(one) for one in ranked if one.said and not one.waits][:count],
+        "false_negatives": [as_miss(one) for one in ranked if one.waits and not one.said][:count],
+    }
+
+
+# What cases can be grouped by; the true kind, where it waits, else the true state.  Names become keys of the JSON, and
+# the redactor leaves those alone.
+GROUPS: dict[str, Callable[[Prediction], str]] = {
+    "kind": lambda one: str(one.true_kind or one.true_state),
+    "program": lambda one: redact(one.program) or "unknown",
+    "signature": lambda one: one.signature or "none",
+}
+
+
+# The figures that make sense for a group: one of a true kind has no false alarm, one of verdicts no missed prompt.
+GROUP_FIGURES: dict[str, tuple[str, ...]] = {
+    "kind": (),
+    "program": ("precision", "recall", "f1"),
+    "signature": ("precision",),
+}
+
+
+def groups(predictions: Iterable[Prediction], by: str) -> dict[str, dict[str, Any]]:
+    """The figures of each group, in the order of their names: `by` is one of `GROUPS`."""
+    members: dict[str, list[Prediction]] = defaultdict(list)
+    for one in predictions:
+        members[GROUPS[by](one)].append(one)
+    return {name: _group(members[name]) for name in sorted(members)}
+
+
+def _group(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    told = [one.kind is one.true_kind for one in predictions if one.waits and one.said]
+    return {
+        "cases": len(predictions),
+        "waiting": _waiting(predictions).as_object(),
+        "states": _accuracy(sum(one.right for one in predictions), len(predictions)),
+        "kinds": _accuracy(sum(told), len(told)),
+        "wrong_keys": _pressed(predictions, "wrong"),
+    }
+
+
+def _waiting(predictions: Iterable[Prediction]) -> Cells:
+    return Cells.count((one.waits, one.said) for one in predictions)
+
+
+def _confusion(counts: dict[str, Counter[str]]) -> dict[str, Any]:
+    right = sum(row[name] for name, row in counts.items())
+    total = sum(sum(row.values()) for row in counts.values())
+    return {**_accuracy(right, total), "confusion": {name: dict(row) for name, row in counts.items()}}
+
+
+def _accuracy(right: int, total: int) -> dict[str, Any]:
+    return {"accuracy": share(right, total), "interval": wilson(right, total)}
+
+
+def _pressed(predictions: Iterable[Prediction], how: str) -> dict[str, int]:
+    counts = Counter(
+        policy.name for one in predictions for policy, did in zip(POLICIES, one.pressed, strict=True) if did == how
+    )
+    return {policy.name: counts[policy.name] for policy in POLICIES}
+
+
+def wrong_keys(one: Prediction) -> list[str]:
+    """The policies that would have pressed a wrong key."""
+    return [policy.name for policy, did in zip(POLICIES, one.pressed, strict=True) if did == "wrong"]

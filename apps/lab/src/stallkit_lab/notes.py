@@ -1,0 +1,82 @@
+"""What a recording has besides its output: markers, which are the truth, and facts, which are the kernel's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stallkit.detect.signature import Kind, State
+from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit_lab.corpus_lines import Label
+
+__all__ = ["LETTERS", "NO_TRUTH", "encode_facts", "encode_marker", "read_facts", "read_marker"]
+
+NO_TRUTH = State.UNKNOWN  # a marker that says: from here on the truth is unknown
+LETTERS = {
+    "w": State.WAITING,
+    "k": State.WORKING,
+    "i": State.IDLE,
+    "q": State.QUOTA,
+    "e": State.ENDED,
+    "u": NO_TRUTH,
+}
+_FLAGS = ("listening", "stopped")
+_TEXTS = ("foreground", "how", "relay", "through", "reader")
+_HOW = ("read", "poll", "select", "epoll")
+
+
+def read_marker(text: str) -> Label:
+    """The label of a marker's text: ``waiting:confirm``, ``working``; None for ``unknown``.
+
+    Raises ValueError for any other text.
+
+    >>> read_marker("waiting:confirm").kind
+    <Kind.CONFIRM: 'confirm'>
+    """
+    state, colon, kind = text.partition(":")
+    if state not in tuple(State):
+        raise ValueError(f"marker {text!r:.60} is unknown: use {', '.join(State)} or waiting:KIND")
+    if not colon:
+        return Label(State(state))
+    if state != State.WAITING:
+        raise ValueError(f"marker {text!r:.60}: only waiting has a kind")
+    if kind not in tuple(Kind):
+        raise ValueError(f"marker {text!r:.60}: {kind!r:.40} is not a kind: use {', '.join(Kind)}")
+    return Label(State(state), Kind(kind))
+
+
+def encode_marker(label: Label) -> str:
+    """The text of a label's marker."""
+    return f"{label.state}:{label.kind}" if label.kind else str(label.state)
+
+
+def encode_facts(kernel: KernelFacts | None, tty: TtyFacts | None) -> str:
+    """The known facts as a JSON object, without unknown ones.
+
+    >>> encode_facts(KernelFacts(foreground="rm", listening=True, how="read"), TtyFacts(echo=True))
+    '{"listening": true, "foreground": "rm", "how": "read", "echo": true}'
+    """
+    kernel, tty = kernel or KernelFacts(), tty or TtyFacts()
+    told: dict[str, Any] = {name: getattr(kernel, name) for name in (*_FLAGS, *_TEXTS)}
+    told |= {"echo": tty.echo, "canonical": tty.canonical}
+    return json.dumps({name: value for name, value in told.items() if value is not None})
+
+
+def read_facts(text: str) -> tuple[KernelFacts, TtyFacts]:
+    """The inverse of `encode_facts`; unknown keys are ignored.  Raises ValueError for anything else."""
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"facts that are not JSON: {text!r:.60}") from error
+    if not isinstance(facts, dict):
+        raise ValueError(f"facts that are not a JSON object: {text!r:.60}")
+    for name in (*_FLAGS, "echo", "canonical"):
+        if type(facts.get(name)) not in (bool, type(None)):
+            raise ValueError(f"the fact {name} is {facts[name]!r:.40}, neither true nor false")
+    for name in _TEXTS:
+        if not isinstance(facts.get(name), str | None):
+            raise ValueError(f"the fact {name} is {facts[name]!r:.40}, no text")
+    if facts.get("how") not in (None, *_HOW):
+        raise ValueError(f"the fact how is {facts['how']!r:.40}; {', '.join(_HOW)} are known")
+    known: dict[str, Any] = {name: facts.get(name) for name in (*_FLAGS, *_TEXTS)}
+    return KernelFacts(**known), TtyFacts(facts.get("echo"), facts.get("canonical"))

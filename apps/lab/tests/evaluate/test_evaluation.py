@@ -1,0 +1,187 @@
+"""The figures count what they say, and a key is called wrong for each reason that docs/measure.md gives."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from labelled import BUSY, READS, row
+from looks import ONE_LINE
+from stallkit_lab.corpus_lines import Line
+from stallkit_lab.evaluate.corpus import load
+from stallkit_lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
+from stallkit_lab.evaluate.prediction import Prediction, judge_case
+
+from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
+from stallkit.detect.signature import Certainty
+
+CORPORA = sorted((Path(__file__).parents[4] / "tests" / "corpus").glob("*.jsonl"))
+
+
+def asking(keys: str, severity: str = "low", pack: str = "setups", id: str = "ask") -> Engine:
+    """An engine of one dialog, sure at one look, whose answer is `keys`: setup's own, or in another pack anybody's."""
+    one = Signature(
+        id=id,
+        title="asks",
+        state="waiting",
+        kind="confirm",
+        severity=severity,
+        all_of=[Clause(text="Proceed")],
+        dismissal=Dismissal(keys=keys),
+        dialog=ONE_LINE,
+    )
+    own = ["setup"] if pack == "setups" else []
+    return Engine([Pack(pack, foreground=own, signatures=[one]), Pack("agents", foreground=["setup"])])
+
+
+def pressed(engine: Engine, **label: Any) -> tuple[str, str]:
+    told = {f"label_{key}": value for key, value in label.items() if key != "state"}
+    data = row("a", state=label.get("state", "waiting"), **told, **READS)
+    careful, daemon = judge_case(Line("c", 1, json.dumps(data).encode()).read(), engine).pressed
+    return careful, daemon
+
+
+def test_a_programs_own_dialogs_of_severity_low_are_pressed_under_both_policies() -> None:
+    assert pressed(asking("y Enter"), kind="confirm") == ("right", "right")
+    assert pressed(asking("y Enter", severity="medium"), kind="confirm") == ("none", "none")
+    assert pressed(asking("y Enter", severity="high"), kind="confirm") == ("none", "none")
+
+
+def test_a_prompt_that_any_program_may_show_is_pressed_where_a_rule_names_it() -> None:
+    assert pressed(asking("y Enter", "medium", "shell_yn", "yes_no"), kind="confirm") == ("none", "right")
+    assert pressed(asking("y Enter", "medium", "shell_yn", "another"), kind="confirm") == ("none", "none")
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in (State.WAITING, State.UNKNOWN)])
+def test_a_key_is_wrong_where_nothing_waits(state: State) -> None:
+    assert pressed(asking("y Enter"), state=state) == ("wrong", "wrong")
+
+
+@pytest.mark.parametrize("kind", ["secret", "login", "permission", "plan_approval", "question"])
+def test_a_key_is_wrong_at_what_no_policy_presses_at(kind: str) -> None:
+    assert pressed(asking("y Enter"), kind=kind, dismissable_keys=["y", "Enter"]) == ("wrong", "wrong")
+
+
+def test_the_careful_policy_keeps_to_the_way_out_that_is_given() -> None:
+    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=["n", "Enter"]) == ("wrong", "right")
+    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=["y", "Enter"]) == ("right", "right")
+    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=None) == ("right", "right")
+    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=[]) == ("wrong", "right")
+
+
+@pytest.mark.parametrize("words", [["no", "Enter"], [":q!", "Enter"], ["Escape", ":q!", "Enter"], ["Ctrl+Q"]])
+def test_keys_of_labels_are_read_whatever_stands_there(words: list[str]) -> None:
+    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=words) == ("wrong", "right")
+
+
+def test_the_same_keys_are_the_same_however_they_are_written() -> None:
+    assert pressed(asking("Space"), kind="press_key", dismissable_keys=[" "]) == ("right", "right")
+    assert pressed(asking("'no' Enter"), kind="confirm", dismissable_keys=["n", "o", "Enter"]) == ("right", "right")
+
+
+def test_a_plain_enter_on_a_harmful_default_is_wrong_under_every_policy_that_knows() -> None:
+    assert pressed(asking("Enter"), kind="confirm", harmful_default=True) == ("right", "wrong")
+    assert pressed(asking("Enter"), kind="confirm", note="default is No, exit") == ("right", "wrong")
+    assert pressed(asking("Enter"), kind="press_key", dismissable_keys=["C-c"]) == ("wrong", "wrong")
+    assert pressed(asking("Enter"), kind="press_key", dismissable_keys=["Enter"]) == ("right", "right")
+    assert pressed(asking("Enter"), kind="press_key") == ("right", "right")
+    assert pressed(asking("y Enter"), kind="confirm", harmful_default=True) == ("right", "right"), "no plain Enter"
+
+
+_JUDGED = st.builds(
+    Prediction,
+    id=st.text(max_size=3),
+    program=st.sampled_from(["", "a", "b"]),
+    true_state=st.sampled_from(list(State)),
+    true_kind=st.none() | st.sampled_from(list(Kind)),
+    state=st.sampled_from(list(State)),
+    kind=st.none() | st.sampled_from(list(Kind)),
+    certainty=st.sampled_from(list(Certainty)),
+    pressed=st.tuples(*[st.sampled_from(["none", "right", "wrong"])] * 2),
+    hard=st.booleans(),
+    signature=st.none() | st.sampled_from(["p:a", "p:b"]),
+)
+
+
+@given(st.lists(_JUDGED, max_size=30))
+def test_the_figures_add_up(predictions: list[Prediction]) -> None:
+    found = tally(predictions)
+    cells, sure = found["waiting"], found["sure"]
+    assert cells["tp"] + cells["fp"] + cells["fn"] + cells["tn"] == found["cases"] == len(predictions)
+    assert sure["tp"] <= cells["tp"] and sure["fp"] <= cells["fp"]
+    assert cells["tp"] == sum(one.true_state == one.state == "waiting" for one in predictions)
+    counted = Counter(
+        {(true, said): n for true, row in found["states"]["confusion"].items() for said, n in row.items()}
+    )
+    assert counted == Counter((one.true_state, one.state) for one in predictions)
+    assert len(found["misses"]) == sum(n for (true, said), n in counted.items() if true != said)
+    assert found["wrong_keys"]["careful"] == sum(one.pressed[0] == "wrong" for one in predictions)
+    assert found["right_keys"]["daemon"] == sum(one.pressed[1] == "right" for one in predictions)
+    json.dumps(found)
+
+
+@given(st.lists(_JUDGED, max_size=30), st.sampled_from(sorted(GROUPS)))
+def test_groups_are_a_partition(predictions: list[Prediction], by: str) -> None:
+    rows = groups(predictions, by)
+    assert sum(group["cases"] for group in rows.values()) == len(predictions) and list(rows) == sorted(rows)
+    for cell in ("tp", "fp", "fn", "tn"):
+        assert sum(group["waiting"][cell] for group in rows.values()) == tally(predictions)["waiting"][cell]
+
+
+@given(st.lists(_JUDGED, max_size=30), st.integers(0, 5))
+def test_the_worst_are_of_their_sort(predictions: list[Prediction], count: int) -> None:
+    found = worst(predictions, count)
+    assert all(len(ones) <= count for ones in found.values())
+    assert all(one["wrong_keys"] for one in found["wrong_keys"])
+    assert all(one["predicted"] == "waiting" != one["true"] for one in found["false_positives"])
+    assert all(one["true"] == "waiting" != one["predicted"] for one in found["false_negatives"])
+
+
+@given(st.permutations(["pressed", "sure", "plain", "hard"]))
+def test_the_gravest_come_first(order: list[str]) -> None:
+    def false_alarm(name: str) -> Prediction:
+        certainty = Certainty.SURE if name == "sure" else Certainty.MAYBE
+        keys = ("none", "wrong" if name == "pressed" else "none")
+        working, waiting = State.WORKING, State.WAITING
+        return Prediction(
+            name, "", working, None, waiting, Kind.TEXT, certainty, keys, hard=name in ("hard", "pressed")
+        )
+
+    found = worst(map(false_alarm, order), 3)
+    assert [one["id"] for one in found["false_positives"]] == ["pressed", "sure", "plain"]
+    assert [one["id"] for one in found["wrong_keys"]] == ["pressed"]
+
+
+def test_no_cases_give_no_figures() -> None:
+    found = evaluate([], Engine([]))
+    assert found["cases"] == 0 and found["misses"] == []
+    assert found["waiting"]["precision"] is found["states"]["accuracy"] is found["kinds"]["accuracy"] is None
+
+
+def test_the_fields_that_others_rely_on_are_there() -> None:
+    """house.md, "Names that others already rely on"."""
+    data = [row("a", **READS), row("b", BUSY, "working"), row("c", BUSY)]
+    cases = [Line("c", n, json.dumps(one).encode()).read() for n, one in enumerate(data, 1)]
+    found = evaluate(cases, asking("y Enter"))
+    assert (found["version"], found["cases"]) == (1, 3)
+    for cells in (found["waiting"], found["sure"]):
+        assert {name: cells[name] for name in ("tp", "fp", "fn", "tn")} == {"tp": 1, "fp": 0, "fn": 1, "tn": 1}
+        assert (cells["precision"], cells["recall"], cells["f1"]) == (1.0, 0.5, 0.6667)
+    assert found["states"]["accuracy"] == 0.6667
+    assert found["states"]["confusion"] == {"waiting": {"waiting": 1, "working": 1}, "working": {"working": 1}}
+    assert found["kinds"]["accuracy"] == 0.0, "the label gives no kind, the verdict does"
+    assert found["wrong_keys"] == {"careful": 0, "daemon": 0} and found["right_keys"] == {"careful": 1, "daemon": 1}
+    (miss,) = found["misses"]
+    assert (miss["id"], miss["true"], miss["predicted"]) == ("c", "waiting", "working") and miss["reasons"]
+
+
+@pytest.mark.parametrize("path", CORPORA, ids=lambda path: path.stem)
+def test_no_policy_presses_wrongly_on_the_development_corpora(path: Path) -> None:
+    found = evaluate(load(path), Engine.default())
+    assert found["wrong_keys"] == {"careful": 0, "daemon": 0}
+    assert found["sure"]["fp"] == 0

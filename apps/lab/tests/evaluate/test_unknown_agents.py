@@ -1,0 +1,86 @@
+"""The corpora of agents that no pack names: each screen is told in full, and a third of the agents is kept aside.
+
+Of those captured later both lie apart; the third was sealed until it was judged once.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stallkit_lab.corpus_lines import Line
+from stallkit_lab.evaluate.corpus import items
+
+TESTS = Path(__file__).parents[4] / "tests"
+PINNED = tomllib.loads((TESTS / "real" / "unknown-agents.toml").read_text())
+SCENES = TESTS.parent / "scripts" / "agents" / "unknown" / "scenes"
+# Temporary files, the root user's own, whatever lies beside this checkout, and where the agents are installed.
+OF_A_MACHINE = re.compile(rf"/tmp/(?!notes|gemini-)\w|/root\b|{re.escape(str(TESTS.parents[1]))}/|\.cache/unknown")
+
+
+Cases = list[dict[str, Any]]
+
+
+def cases(name: str) -> Cases:
+    return [json.loads(line) for line in (TESTS / "corpus" / name).read_text("utf-8").splitlines()]
+
+
+SEEN, ASIDE = cases("unknown-agents.jsonl"), cases("unknown-agents-aside.jsonl")
+LATER, LATER_ASIDE = cases("unseen/unseen-agents.jsonl"), cases("unseen/unseen-agents-aside.jsonl")
+NEWEST, NEWEST_ASIDE = cases("unseen/newest-agents.jsonl"), cases("unseen/newest-agents-aside.jsonl")
+EVERY = SEEN + ASIDE + LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE
+
+
+def programs(told: list[dict[str, Any]]) -> set[str]:
+    return {case["program"] for case in told}
+
+
+def test_every_third_agent_by_name_is_kept_aside_with_all_its_screens() -> None:
+    assert programs(ASIDE) == set(sorted(programs(SEEN + ASIDE))[2::3])
+    assert programs(ASIDE).isdisjoint(programs(SEEN))
+
+
+@pytest.mark.parametrize(("told", "held"), [(LATER, LATER_ASIDE), (NEWEST, NEWEST_ASIDE)], ids=["later", "newest"])
+def test_a_third_of_the_later_agents_is_aside_by_lot_with_all_its_screens(told: Cases, held: Cases) -> None:
+    named = sorted(programs(told + held))
+    assert programs(held) == set(random.Random(20261123).sample(named, len(named) // 3))
+    assert programs(held).isdisjoint(programs(told))
+
+
+def test_what_is_sealed_no_reader_takes_by_itself() -> None:
+    """What measures them takes the corpora that lie in this folder itself, or all that a reader finds below it.
+
+    Of the newest, Cline has signatures and screens of its own.
+    """
+    assert (programs(LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE) - {"cline"}).isdisjoint(
+        program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))
+    )
+    read = {Path(item.path).name for item in items(TESTS / "corpus", []) if isinstance(item, Line)}
+    later = {"unseen-agents.jsonl", "unseen-agents-aside.jsonl", "unseen-classic.jsonl", "unseen-classic-aside.jsonl"}
+    assert {name for name in read if "unseen" in name} == later
+
+
+def test_each_agent_was_driven_into_at_least_eight_states() -> None:
+    newest = Counter(case["program"] for case in NEWEST + NEWEST_ASIDE)
+    assert min(newest.values()) >= 4, "which take less, or need an account for more"
+    assert min(Counter(case["program"] for case in SEEN + ASIDE + LATER + LATER_ASIDE).values()) >= 8
+    assert len({case["id"] for case in EVERY}) == len(EVERY)
+
+
+def test_each_screen_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
+    for case in EVERY:
+        assert case["probe_1s"]["tty_wait_samples"] == 5 and case["tty"]["icanon"] is not None, case["id"]
+        assert not OF_A_MACHINE.search(case["screen"] + case["pane_title"]), case["id"]
+
+
+def test_each_agent_has_a_scene_and_an_exact_version() -> None:
+    scenes = {file.stem: tomllib.loads(file.read_text()) for file in SCENES.glob("*.toml")}
+    assert scenes.keys() == PINNED.keys()
+    told = {(scenes[name]["program"], pin["version"]) for name, pin in PINNED.items()}
+    assert told == {(case["program"], case["version"]) for case in EVERY}

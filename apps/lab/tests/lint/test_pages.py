@@ -1,0 +1,98 @@
+"""Each code has a page, and each page is true: its first example breaks the rule, its second breaks none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from stallkit_lab.corpus_lines import Case, Label
+from stallkit_lab.lint.findings import CODES, Level
+from stallkit_lab.lint.programs import check, counted
+from stallkit_lab.lint.runner import Linted, lint_path
+from stallkit_lab.lint.subject import Subject
+
+from stallkit import Clause, Pack, Screen, Signature, Snapshot
+from stallkit.detect.signature import Kind, State
+
+DOCS = Path(__file__).parents[4] / "docs" / "lint"
+_BLOCK = re.compile(r"^```(?:toml|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SOFT = {"SK104", "SK105", "SK201", "SK205", "SK403", "SK406", "SK407"}
+BY_CORPUS = {"SK406", "SK407"}
+SEEN = [  # program, screen, state
+    ("acme", "Deploy acme now? ", State.WAITING),
+    ("frob", "Deploy frob now? ", State.WAITING),
+    ("acme", "Proceed? [y/N] ", State.WAITING),
+    ("nicate", "Proceed? [y/N] ", State.WAITING),
+    ("make", "proceeding with the build", State.WORKING),
+    ("ninja", "proceeding with the link", State.WORKING),
+]
+
+
+def cases() -> list[Case]:
+    kinds = {State.WAITING: Kind.CONFIRM}
+    return [
+        Case(text, program, Snapshot(screen=Screen.from_text(text)), Label(state, kinds.get(state)))
+        for program, text, state in SEEN
+    ]
+
+
+def examples(code: str) -> tuple[str, str]:
+    """The failing and the passing example of a page."""
+    bad, good = _BLOCK.findall((DOCS / f"{code}.md").read_text("utf-8"))
+    return bad, good
+
+
+def linted(code: str, text: str, folder: Path) -> Linted:
+    if text.startswith("screens/"):  # a page on screen files names one
+        screen = folder / text.strip()
+        screen.parent.mkdir(parents=True)
+        text = examples("SK402")[1]
+        screen.write_text("---\ncursor = [8, 0]\n---\nDeploy? ", "utf-8")
+    if code == "SK408":
+        screen = folder / "screens/allow/hit-80x24.txt"
+        screen.parent.mkdir(parents=True)
+        screen.write_text('---\ncursor = [8, 0]\nforeground = "acme-agent"\n---\nDeploy? ', "utf-8")
+    file = folder / "signatures.toml"
+    file.write_text(text, "utf-8")
+    return lint_path(file, thorough=False, cases=cases() if code in BY_CORPUS else ())
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_failing_example_fails(code: str, tmp_path: Path) -> None:
+    found = linted(code, examples(code)[0], tmp_path)
+    assert code in {finding.code for finding in found.findings}
+    assert found.failed is (code not in SOFT)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_passing_example_passes(code: str, tmp_path: Path) -> None:
+    assert linted(code, examples(code)[1], tmp_path).findings == ()
+
+
+def test_the_programs_of_each_form_are_counted() -> None:
+    pack = Pack("acme", signatures=[Signature(
+        id="proceed", title="asks", state="waiting", kind="confirm",
+        all_of=[Clause(pattern="[Pp]roceed", where="tail(4)"), Clause(pattern=r"\[y/N\] ?$", where="prompt_line")],
+    )])  # fmt: skip
+    counts = {count.clause: (count.right, count.wrong) for count in counted(pack, cases())}
+    assert counts[""] == (("acme", "nicate"), ())
+    assert counts["all_of[1]"] == (("acme", "nicate"), ("make", "ninja"))
+    assert counts["all_of[2]"] == counts[""]
+    own = Pack("acme", foreground=["acme"], signatures=pack.signatures)
+    of_one = [count for count in counted(own, cases()[2:3])]
+    assert list(check(Subject(own, "acme"), of_one)) == [], "a pack of one program shows that program's forms"
+    assert [found.code for found in check(Subject(pack, "acme"), of_one)] == ["SK406"]
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.id)
+def test_the_page_says_what_the_code_says(code: object) -> None:
+    rule = CODES[getattr(code, "id", "")]
+    page = (DOCS.parents[1] / rule.page).read_text("utf-8")
+    assert page.startswith(f"# {rule.id}: {rule.title}\n\nLevel: {rule.level}. What to do: {rule.todo}.\n")
+    index = (DOCS / "index.md").read_text("utf-8")
+    assert f"| [{rule.id}]({rule.id}.md) | {rule.level} | {rule.title} |" in index
+
+
+def test_which_rules_are_soft() -> None:
+    assert {code.id for code in CODES.values() if code.level is Level.WARNING} == SOFT

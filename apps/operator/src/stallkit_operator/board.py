@@ -1,0 +1,103 @@
+"""What a person who looks after many sessions sees: a row for each session and sandbox.  Pure.
+
+It joins what the supervisors say, the sessions that stallkit started, the sandboxes, and what waits in the queue.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Iterable, Mapping
+
+from attrs import evolve, frozen
+
+from stallkit.sessions.model import ExitRecord
+from stallkit.sessions.register import Living
+from stallkit_operator.item import Item
+
+__all__ = ["Branch", "Row", "name_of", "rows"]
+
+_TMUX = "tmux:"
+_OVER = ("ended", "gone")
+
+
+@frozen
+class Branch:
+    """A sandbox's work: its branch, if its manifest names one."""
+
+    sandbox: str
+    branch: str | None
+
+
+@frozen
+class Row:
+    """One session or sandbox; `target` reaches its screen, `since` is in seconds of the wall clock."""
+
+    name: str
+    target: str
+    state: str
+    since: float | None = None
+    asks: str = ""
+    agent: str = ""
+    branch: str = ""
+    item: int | None = None
+    sandbox: bool = False
+    kind: str = ""  # of what it asks
+    server: str | None = None  # the socket of its tmux server, if that is known
+
+
+def name_of(target: str) -> str:
+    """What a session is called in each of its sources.
+
+    >>> name_of("tmux:web")
+    'web'
+    """
+    return target.removeprefix(_TMUX)
+
+
+def rows(
+    statuses: Iterable[Mapping[str, Any]],
+    sessions: Iterable[Living | ExitRecord],
+    branches: Iterable[Branch],
+    items: Iterable[Item],
+) -> list[Row]:
+    """Those that a person is asked by first, what is over last; `statuses` are rows of ``stallkit status --json``."""
+    found: dict[str, Row] = {}
+    for one in sessions:
+        found[one.session.name] = _started(one)
+    for status in statuses:
+        name = name_of(status["target"])
+        known = found.get(name)
+        if known is None or known.state == "running":  # of one that ended, a supervisor's last look is older
+            found[name] = _watched(name, status, known)
+    for branch in branches:
+        row = found.get(branch.sandbox) or Row(branch.sandbox, branch.sandbox, "not started")
+        found[branch.sandbox] = evolve(row, branch=branch.branch or "", sandbox=True)
+    for item in items:
+        name = name_of(item.session)
+        row = found.get(name) or Row(name, item.session, "unknown")
+        if item.open and row.item is None:  # the oldest
+            server = row.server or item.server
+            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=item.line, server=server)
+    return sorted(
+        found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
+    )
+
+
+def _started(one: Living | ExitRecord) -> Row:
+    session = one.session
+    agent = session.command[0].rpartition("/")[2] if session.command else ""
+    if isinstance(one, ExitRecord):
+        return Row(session.name, session.name, "ended", one.ended_at, agent=agent)
+    return Row(session.name, session.name, "running" if one.bound else "starting", session.started_at, agent=agent)
+
+
+def _watched(name: str, status: Mapping[str, Any], known: Row | None) -> Row:
+    needs, pack = status.get("needs"), (status.get("signature") or "").partition(":")[0]
+    since = datetime.fromisoformat(needs["since"]).timestamp() if needs else None
+    state = status["state"] + ("?" if status.get("certainty") == "maybe" else "")
+    if status.get("supervisor") is None:  # what was noted last: nobody looks now
+        state, since = f"({state})", status.get("seen_at")
+    agent = status.get("foreground") or pack or (known.agent if known else "")
+    asks = status.get("halted") or status.get("error") or status.get("kind") or ""
+    target = known.target if known else status["target"]
+    return Row(name, target, state, since, asks, agent, server=status.get("server"))

@@ -1,0 +1,42 @@
+"""``stallkit dashboard``: sessions, sandboxes and the queue on one screen."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from stallkit.cli.common import session_options
+from stallkit.errors import StallkitError
+from stallkit_operator.cli.dashboard_desk import Desk
+
+__all__ = ["dashboard_command"]
+
+
+@click.command("dashboard")
+@session_options
+def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
+    """Show sessions, sandboxes and what waits for a person on one screen, and answer there.
+
+    A key writes a command on the last line, as `r 3 `, and Enter does what stands there; it is what `stallkit stuck`
+    does.  Needs a terminal of 80 columns and 24 rows, and the extra stallkit-operator[dashboard].
+
+    \b
+    Exit codes: 0 left by q; 1 textual is not installed; 64 this is no terminal.
+    Example:    stallkit dashboard
+    """
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("the dashboard needs a terminal; in a script: stallkit stuck list --json")
+    try:
+        from stallkit_operator.cli.dashboard_app import (
+            Dashboard,  # here: textual costs half a second  # extra: dashboard
+        )
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        why = "textual is not installed"
+        raise StallkitError(
+            "dashboard", "in this environment", why, "pip install 'stallkit-operator[dashboard]'"
+        ) from error
+
+    Dashboard(Desk(socket_name, socket_path)).run()

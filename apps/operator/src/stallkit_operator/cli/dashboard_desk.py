@@ -1,0 +1,223 @@
+"""What the dashboard reads and does, each a call that may take seconds: the screen that shows it is elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from datetime import datetime
+from functools import cached_property
+from typing import Iterator, Sequence
+
+from attrs import field, frozen
+from stallkit_supervisor.cli.incident_commands import told_of
+from stallkit_supervisor.cli.status_commands import noted, watched_rows
+
+from stallkit.cli.common import shown
+from stallkit.cli.installed import engine
+from stallkit.cli.named_sessions import named, reached
+from stallkit.config import sandboxes_file, sessions_file
+from stallkit.errors import ConfigError, SessionGone, StallkitError
+from stallkit.packs.registry import Engine
+from stallkit.press.gate import SEALED
+from stallkit.redact.redact import redact
+from stallkit.sessions.model import ExitRecord
+from stallkit.sessions.register import Living, Register
+from stallkit.terminal.text import escaped
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
+from stallkit_operator.answering import carry_out
+from stallkit_operator.board import Branch, Row, name_of, rows
+from stallkit_operator.cli.sandbox_commands import manifest_lines
+from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
+from stallkit_operator.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
+from stallkit_operator.item import Item, Source
+from stallkit_operator.orders import Order, Triage
+from stallkit_operator.sandbox.composer_of import composer_of
+
+__all__ = ["Board", "Desk"]
+
+_HISTORY = 20  # incidents of a session
+_SET_IN = " " * 4  # before a session's rows: none begins where our own lines do
+_ITSELF = "from stallkit.cli.main import main; main()"
+
+
+@frozen
+class Board:
+    """What is there now."""
+
+    rows: tuple[Row, ...] = ()
+    items: tuple[Item, ...] = ()  # the oldest first
+    at: float = field(factory=time.time)  # when it was read
+
+    def item(self, id: int | None) -> Item | None:
+        """The open item of that number."""
+        return next((one for one in self.items if one.id == id), None)
+
+    def of(self, name: str) -> list[Item]:
+        """What waits of that session, the oldest first."""
+        return [one for one in self.items if name_of(one.session) == name]
+
+
+class Desk:
+    """The reads and the writes, for one tmux server; they may be called from any thread."""
+
+    def __init__(self, socket_name: str | None = None, socket_path: str | None = None) -> None:
+        self._socket = (socket_name, socket_path)
+        self.who = who("dashboard")  # now: while the dashboard runs, standard input is its own
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return engine()
+
+    def board(self) -> Board:
+        """What is there now.  Raises StoreError."""
+        began = time.time()
+        with opened_queue() as queue:
+            items = queue.items()
+        return Board(tuple(rows(watched_rows()[0], _sessions(), _branches(), items)), tuple(items), began)
+
+    def do(self, order: Order | Triage, seen: Item | None) -> str:
+        """Do what a person orders, and return what became of it; `seen` is the item as it was shown to them, if it was.
+
+        Raises StallkitError, ValueError.
+        """
+        with opened_queue() as queue:
+            if isinstance(order, Triage):
+                item = queue.triage(order.id, order.category)
+                return shown(f"{item.id} ", item.session, f": {item.category or 'no category'}")
+            audit = manifests_log().append
+            revision = seen.revision if seen is not None else 0
+            return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, revision, audit))
+
+    def shown(self, items: Sequence[Item]) -> None:
+        """Note that these are shown here, for a command that is run on this terminal."""
+        with opened_queue() as queue:
+            note(queue, items)
+
+    def asked(self, item: Item, width: int) -> list[str]:
+        """All of an item, and how it can be answered, for so many columns."""
+        return list(item_lines(item, width))
+
+    def item(self, id: int) -> Item:
+        """An item, also one that is over.  Raises NoItem."""
+        with opened_queue() as queue:
+            return queue.item(id)
+
+    def screen(self, row: Row) -> list[str]:
+        """What its screen shows now."""
+        try:
+            with closing(self._open(row.target, row.server)) as transport:
+                screen = transport.capture().screen
+        except (StallkitError, ValueError) as error:
+            return [shown("no screen: ", error)]
+        return [_SET_IN + escaped(line.rstrip()) for line in redact("\n".join(screen.lines)).rstrip().split("\n")]
+
+    def history(self, row: Row) -> list[str]:
+        """What happened to it: what was asked and answered, and the incidents of the supervisors."""
+        found: list[tuple[float, str]] = []
+        with opened_queue() as queue:
+            for item in queue.items(over=True):
+                if name_of(item.session) == row.name:
+                    words = " ".join(item.words.split())[:60]
+                    found.append((item.created, f"{item.id} asked: {words}"))
+                    if item.at is not None:
+                        found.append((item.at, f"{item.id} {item.state}{item.how}: {item.text or ''}"))
+        store = noted()
+        if store is not None:
+            with closing(store):
+                for one in store.incidents(row.target, _HISTORY):
+                    told = told_of(one["facts"])
+                    found.append((one["at"], f"{one['event']}: {told}" if told else one["event"]))
+        lines = [f"{datetime.fromtimestamp(at).astimezone():%m-%d %H:%M:%S}  {what}" for at, what in sorted(found)]
+        return [shown(line) for line in reversed(lines)] or ["nothing happened yet"]
+
+    def manifest(self, row: Row) -> list[str]:
+        """What it was started from, and what changed in it."""
+        if not row.sandbox:
+            return ["it was not started from a manifest"]
+        with opened_sandboxes() as sandboxes:
+            return list(manifest_lines(sandboxes.get(row.name), sandboxes.history(row.name)))
+
+    def window(self, row: Row) -> list[str]:
+        """The command that brings a person to its terminal.  Raises StallkitError where no key may go in."""
+        with closing(self._open(row.target, row.server)) as transport:
+            seen = transport.capture()
+        if seen.sealed:
+            raise StallkitError("not attached", row.name, SEALED, "look at its screen here")
+        target, options = self._place(row.target, row.server)
+        if not target.startswith("tmux:"):
+            raise StallkitError("not attached", row.name, "it is not in tmux", "look at its screen here")
+        path, name = options.tmux_socket_path, options.tmux_socket_name
+        server = ["-S", path] if path else ["-L", name] if name else []
+        own = os.environ.get("TMUX", "").partition(",")[0]
+        verb = "switch-client" if own and seen.identity and _same_server(server, own) else "attach-session"
+        return ["tmux", *server, verb, "-t", target.removeprefix("tmux:")]
+
+    @staticmethod
+    def call(words: list[str], wait: bool) -> None:
+        """Run a program on this terminal until its end; with `wait` until a person has read what it said."""
+        environment = {
+            name: value for name, value in os.environ.items() if name != "TMUX" or "attach-session" not in words
+        }
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)  # a Ctrl-C is for the program
+        try:
+            done = subprocess.run(words, env=environment, check=False)
+            if wait:
+                with suppress(EOFError):
+                    input(f"\nexit code {done.returncode}; Enter goes back to the dashboard ")
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @staticmethod
+    def itself(words: tuple[str, ...]) -> list[str]:
+        """The words that run a command of stallkit."""
+        return [sys.executable, "-P", "-c", _ITSELF, *words]  # -P: nothing is imported from the working directory
+
+    def _reach(self, item: Item) -> Transport | None:
+        if item.source is Source.AGENT:
+            return composer_of(item)
+        return self._open(item.session, item.server)
+
+    def _open(self, target: str, server: str | None = None) -> Transport:
+        there, options = self._place(target, server)
+        transport = open_target(there, options)
+        if ":" not in target:
+            transport.target = target
+        return transport
+
+    def _place(self, target: str, server: str | None = None) -> tuple[str, Options]:
+        if ":" in target:
+            return target, Options(None, server) if server else Options(*self._socket)
+        session = named(target)
+        if session is None or isinstance(session, ExitRecord):
+            raise SessionGone(target, "it does not run")
+        return reached(session.session)
+
+
+def _same_server(words: list[str], own: str) -> bool:
+    asked = ["tmux", *words, "display-message", "-p", "#{socket_path}"]
+    environment = {name: value for name, value in os.environ.items() if words == [] or name != "TMUX"}
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False)
+    return done.stdout.strip() == own
+
+
+def _sessions() -> list[Living | ExitRecord]:
+    if not sessions_file().exists():
+        return []
+    with closing(Register(sessions_file(), or_copy=True)) as register:
+        return register.listing()
+
+
+def _branches() -> Iterator[Branch]:
+    if not sandboxes_file().exists():
+        return
+    with opened_sandboxes() as sandboxes:
+        for one in sandboxes.listing():
+            try:
+                yield Branch(one.name, one.manifest.branch)
+            except ConfigError:  # an earlier stallkit read it otherwise
+                yield Branch(one.name, None)

@@ -1,0 +1,277 @@
+"""``stallkit routes``, ``egress`` and ``stuck triage``: what an operator does for an agent that is blocked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from stallkit import private
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
+from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.verb_group import VerbGroup
+from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
+from stallkit.errors import StallkitError
+from stallkit.jsonio import unstructure
+from stallkit.probes.procfs import stat_of
+from stallkit_operator.answering import Result, answer_item
+from stallkit_operator.audit import audit_log
+from stallkit_operator.cli.item_ref import ItemRef
+from stallkit_operator.cli.stuck_commands import note, print_item, seen_of, who
+from stallkit_operator.item import Category, Item, NotAsShown, as_shown
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.presets import preset_of
+from stallkit_operator.sandbox.proxies import REMEDIES, proxy_of
+from stallkit_operator.sandbox.remedy import Step
+from stallkit_operator.sandbox.remedy_files import RemedyFiles
+from stallkit_operator.sandbox.remedy_run import Edit, Edited, Remedy
+from stallkit_operator.socket_paths import host_socket
+
+__all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
+
+_SANDBOX = click.argument("sandbox")
+_REPLY = click.option(
+    "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice of it once it serves."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
+KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
+_RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
+_CATEGORIES = ("credential", "egress", "capability", "none")
+
+
+@click.group("routes", cls=VerbGroup)
+def routes_command() -> None:
+    """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
+
+    \b
+    Example:    stallkit routes edit web
+    """
+
+
+@click.group("egress", cls=VerbGroup)
+def egress_command() -> None:
+    """Edit which hosts a sandbox reaches: the list of its egress proxy.
+
+    \b
+    Example:    stallkit egress edit web
+    """
+
+
+@routes_command.command("edit", short_help="Open the routes in $EDITOR; check, reload and try them.")
+@_SANDBOX
+@_REPLY
+@no_input_option
+@_JSON
+@click.pass_context
+def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
+    """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
+
+    What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
+    that is down is noted.  Everything is audited, without secrets: stallkit audit show.
+
+    \b
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
+    Example:    stallkit routes edit web --reply 4 'try again'
+    """
+    _edit(ctx, sandbox, "routes", reply, as_json)
+
+
+@routes_command.command("reload", short_help="Have the proxy read a renewed credential; try the routes.")
+@_SANDBOX
+@_REPLY
+@_JSON
+@click.pass_context
+def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
+    """Have the credential proxy read its configuration again: after a token was renewed in a file of yours.
+
+    It is checked first, then reloaded, and each route is tried: one whose upstream is down or refuses its credential is
+    noted.  It is audited: stallkit audit show.
+
+    \b
+    Exit codes: 0 reloaded; 1 could not, or it does not serve: look at the proxy; 2 refused, nothing was done;
+                4 reloaded, the reply came too late.
+    Example:    stallkit routes reload web --reply 4 'try again'
+    """
+    remedy, _ = _remedy(sandbox, "routes")
+    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
+    _reload(ctx, sandbox, remedy, item, reply, as_json)
+
+
+@egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
+@_SANDBOX
+@_REPLY
+@no_input_option
+@_JSON
+@click.pass_context
+def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
+    """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
+
+    What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
+    is noted.  Everything is audited: stallkit audit show.
+
+    \b
+    Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
+                2 nothing was touched: refused, or unchanged; 3 rolled back;
+                4 it serves what is new, the reply came too late.
+    Example:    stallkit egress edit web --reply 4 'try again'
+    """
+    _edit(ctx, sandbox, "egress", reply, as_json)
+
+
+pipelock_command = egress_command
+
+
+@click.command("triage", short_help="Say what blocks an agent.")
+@click.argument("id", type=click.IntRange(min=1), metavar="ID")
+@click.argument("category", type=click.Choice(_CATEGORIES))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+def triage_command(id: int, category: str, as_json: bool) -> None:
+    """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
+
+    It is shown in `list` and `show`; the agent is not told.
+
+    \b
+    Exit codes: 0 noted; 1 the queue cannot be written, or has no such item.
+    Example:    stallkit stuck triage 4 egress
+    """
+    with closing(Queue(queue_file())) as queue:
+        item = queue.triage(id, None if category == "none" else Category(category))
+    if as_json:
+        print_json({"version": 1, "item": unstructure(item)})
+        return
+    click.echo(shown(f"{item.id} ", item.session, f": {item.category or 'no category'}"))
+
+
+def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_json: bool) -> NoReturn:
+    remedy, path = _remedy(sandbox, kind)
+    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
+    before = remedy.text()
+    copy = _copy(sandbox, kind, path, before)
+    id, text = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
+    while True:
+        try:
+            _open_editor(copy)
+        except StallkitError:
+            if copy.read_text("utf-8") == before:
+                shutil.rmtree(copy.parent)
+            raise
+        after = copy.read_text("utf-8")
+        if after == before:
+            shutil.rmtree(copy.parent)
+            if kind == "routes" and may_ask() and click.confirm(_RENEWED, err=True):
+                _reload(ctx, sandbox, remedy, item, reply, as_json)
+            hint = f"; for a credential that you renewed: stallkit routes reload {sandbox}" if kind == "routes" else ""
+            _leave(ctx, sandbox, None, f"nothing was changed{hint}", as_json)
+        done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
+        if done.end is not Step.REFUSED or not _again(done):
+            break
+    if done.end is Step.APPLIED:
+        shutil.rmtree(copy.parent)
+        late = _answer(item, text) if item is not None and text is not None else None
+        _leave(ctx, sandbox, done, late, as_json)
+    _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
+
+
+def _reload(
+    ctx: click.Context, sandbox: str, remedy: Remedy, item: Item | None, reply: _Reply | None, as_json: bool
+) -> NoReturn:
+    """Have the proxy read what no command of ours reads or writes, then answer the notice."""
+    text = remedy.text()
+    id, words = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
+    done = remedy.apply(Edit(text, text, who("routes reload"), id, words, reload=True))
+    late = _answer(item, words) if item is not None and words is not None and done.end is Step.APPLIED else None
+    _leave(ctx, sandbox, done, late or done.why or None, as_json)
+
+
+def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
+    """The edits of that proxy, and the file that is edited."""
+    proxy = proxy_of(proxies_file(), sandbox, kind)
+    notify = str(host_socket(stuck_dir(), sandbox)) if proxy.notify is None else proxy.notify or None
+    names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
+    files = RemedyFiles(tuple(Path(name) for name in names))
+    lock = state_dir() / "edits" / f"{kind}-{sandbox}.lock"
+    audit = audit_log(audit_dir(), REMEDIES[kind], sandbox)
+
+    def tell(what: str) -> None:
+        click.echo(shown(sandbox, f": {what}"), err=True)
+
+    return Remedy(sandbox, files, preset_of(proxy, notify), audit, lock, tell), Path(proxy.file)
+
+
+def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json: bool) -> Item:
+    """The notice, as it was shown; one that could not be answered is refused before anything is edited."""
+    with closing(Queue(queue_file())) as queue:
+        item = queue.item(ref[0])
+        if item.session != sandbox or item.source != "agent":
+            raise click.UsageError(f"item {item.id} is no notice of the sandbox {sandbox!r}")
+        if not item.open:
+            raise click.UsageError(f"item {item.id} is {item.state} already")
+        try:
+            return as_shown(item, seen_of(queue, ref))
+        except NotAsShown as error:
+            if not as_json:
+                print_item(item)
+                note(queue, [item])
+            _leave(ctx, sandbox, None, f"{item.ref}: {error.why}", as_json)
+
+
+def _copy(sandbox: str, kind: str, path: Path, text: str) -> Path:
+    """The text in a file of one's own, named as the real one is, for the editor's sake."""
+    folder = state_dir() / "edits" / f"{kind}-{sandbox}-{os.getpid()}"
+    for old in folder.parent.glob("*-*-[0-9]*/"):  # of edits that were refused or killed
+        with suppress(OSError, ValueError):
+            late = old.stat().st_mtime < time.time() - KEPT_S
+            if late and stat_of(int(old.name.rpartition("-")[2])) is None:
+                shutil.rmtree(old)
+    private.folder(folder)
+    with os.fdopen(private.opened(folder / path.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
+        file.write(text)
+    return folder / path.name
+
+
+def _open_editor(path: Path) -> None:
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    try:
+        ended = subprocess.run([*words, str(path)], check=False).returncode
+    except OSError as error:
+        raise StallkitError("editor", words[0], str(error.strerror), "set EDITOR; nothing was touched") from error
+    if ended:
+        raise StallkitError("editor", words[0], f"it ended with {ended}", "nothing was touched; try again")
+
+
+def _again(done: Edited) -> bool:
+    click.echo(shown(done.why), err=True)
+    return may_ask() and click.confirm("edit again?", default=True, err=True)
+
+
+def _answer(item: Item, text: str) -> str | None:
+    """Answer the notice; why that was too late, or more was asked meanwhile, else None."""
+    with closing(Queue(queue_file())) as queue:
+        done = answer_item(queue, item.id, text, who(), engine, composer_of, seen=item.revision)
+    return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
+
+
+def _leave(ctx: click.Context, sandbox: str, done: Edited | None, why: str | None, as_json: bool) -> NoReturn:
+    exits = {"applied": Exit.ENDED if why else Exit.OK, "rolled back": Exit.MAYBE, "broken": Exit.ERROR}
+    end = str(done.end) if done else "unchanged"
+    if as_json:
+        found = {"diff": done.diff, "notes": list(done.notes)} if done else {"diff": "", "notes": []}
+        print_json({"version": 1, "sandbox": sandbox, "result": end, "why": why, **found})
+    else:
+        for line in done.diff.splitlines() if done else []:
+            click.echo(shown(line))
+        click.echo(shown(sandbox, f": {end}{f', {why}' if why else ''}"))
+    ctx.exit(exits.get(end, Exit.STALLED))

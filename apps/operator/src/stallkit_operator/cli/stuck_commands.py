@@ -1,0 +1,379 @@
+"""``stallkit stuck``: what sessions and agents ask of a person, in one queue, and the person's answers."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import sys
+import time
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from importlib import import_module
+from typing import Iterable, Iterator, NoReturn
+
+import click
+from rich.console import Console
+from stallkit_supervisor.cli.watch_rows import middle_cut
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
+from stallkit.cli.reach import reach
+from stallkit.cli.tables import hanging, plain_console
+from stallkit.cli.verb_group import VerbGroup
+from stallkit.config import audit_dir, queue_file
+from stallkit.errors import StoreError
+from stallkit.jsonio import unstructure
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import cut, escaped
+from stallkit.transports.base import Transport
+from stallkit_operator.answering import Answered, carry_out
+from stallkit_operator.audit import AuditLog
+from stallkit_operator.cli.item_ref import ITEM, ItemRef
+from stallkit_operator.item import Delivery, Item, Source, Who
+from stallkit_operator.orders import Order, Verb
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.shown import here, note_shown, revision_shown
+
+__all__ = [
+    "age",
+    "item_lines",
+    "manifests_log",
+    "note",
+    "opened_queue",
+    "outcome",
+    "print_item",
+    "seen_of",
+    "stuck_command",
+    "who",
+]
+
+_ELSEWHERE = {  # verbs by the module of their commands, which few calls need
+    **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
+    **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),
+    "triage": "remedy_commands",
+    **dict.fromkeys(("manifest", "rebuild"), "sandbox_commands"),
+}
+_WORDS = 60  # columns of a row of the list
+_NAME, _BESIDE = 20, 44  # columns of a terminal: for a name at least, and for all else
+_EXITS = {
+    "done": Exit.OK,
+    "refused": Exit.STALLED,
+    "changed": Exit.STALLED,
+    "unseen": Exit.MAYBE,
+    "over": Exit.ENDED,
+}
+_REMEDIES = {  # the commands that free an agent, by category: of an expired token, the second one
+    "credential": ("routes edit {session} --reply {id} TEXT", "routes reload {session} --reply {id} TEXT"),
+    "egress": ("egress edit {session} --reply {id} TEXT",),
+    "capability": ("stuck rebuild {id}",),
+}
+_GIVEN = {  # what became of a reply that nobody waited for
+    Delivery.KEPT: "is kept: for its composer, once it is at rest there, or its next stuck",
+    Delivery.TYPED: "was typed into its composer",
+    Delivery.PERHAPS: "was perhaps typed into its composer; its next stuck gets it, too",
+}
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+_ID = click.argument("id", type=click.IntRange(min=1), metavar="ID", shell_complete=ITEM.shell_complete)
+_REF = click.argument("ref", type=ItemRef(), metavar="ID", shell_complete=ITEM.shell_complete)
+
+
+class _Verbs(VerbGroup):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _ELSEWHERE:
+            module = import_module(f"stallkit_operator.cli.{_ELSEWHERE[cmd_name]}")
+            found: click.Command = getattr(module, f"{cmd_name}_command")
+            return found
+        return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+
+
+@click.group("stuck", cls=_Verbs)
+def stuck_command() -> None:
+    """Answer what sessions and agents ask of a person, from one queue.
+
+    What a supervisor escalates is in it (stallkit watch, stallkit supervise), and what agents in sandboxes ask
+    (stallkit stuck serve).  An answer is to what list or show printed last in this terminal, or to ID@REVISION: where
+    it is another one by now, or its prompt is another one, nothing is done.  Secrets are never answered here.
+
+    \b
+    Exit codes of reply, answer, approve, decline: 0 it was answered, or declined; 1 could not; 2 nothing was pressed,
+                it is still open; 3 perhaps pressed, or without effect, it is still open; 4 it is over, or went away.
+    Example:    stallkit stuck reply 3 'use the mirror'
+    """
+
+
+@stuck_command.command("list")
+@click.option("--all", "over", is_flag=True, help="Also what is over.")
+@_JSON
+def list_command(over: bool, as_json: bool) -> None:
+    """List what waits for a person, the oldest first.
+
+    \b
+    Exit codes: 0 listed; 1 the queue cannot be read.
+    Example:    stallkit stuck list
+    """
+    with opened_queue() as queue:
+        items = queue.items(over)
+        _print_list(items, as_json)
+        note(queue, items, as_json)
+        for id in queue.unreadable():
+            click.echo(
+                f"stallkit: {id} cannot be read: it is not as stallkit writes it; see: stallkit stuck show {id}",
+                err=True,
+            )
+
+
+def _print_list(items: list[Item], as_json: bool) -> None:
+    if as_json:
+        print_json({"version": 1, "items": [unstructure(item) for item in items]})
+        return
+    width = max((len(shown(item.session)) for item in items), default=0)
+    for item in items:
+        click.echo(_row(item, width))
+    if not items:
+        click.echo("nothing waits for a person")
+
+
+@stuck_command.command("show")
+@_ID
+@_JSON
+def show_command(id: int, as_json: bool) -> None:
+    """Show what is asked, whole, and how it can be answered.
+
+    \b
+    Exit codes: 0 shown; 1 the queue cannot be read, or has no such item.
+    Example:    stallkit stuck show 3
+    """
+    with opened_queue() as queue:
+        item = queue.item(id)
+        if as_json:
+            print_json({"version": 1, "item": unstructure(item)})
+        else:
+            print_item(item)
+        note(queue, [item], as_json)
+
+
+def print_item(item: Item) -> None:
+    """Print all of an item, and how it can be answered."""
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    for line in item_lines(item, shutil.get_terminal_size().columns if on_terminal else None):
+        click.echo(line)
+
+
+def note(queue: Queue, items: Iterable[Item], as_json: bool = False) -> None:
+    """Note that these were printed here: an answer is to that.  What cannot be noted is refused when it is answered."""
+    with suppress(StoreError):
+        note_shown(queue, here(), items, as_json)
+
+
+def seen_of(queue: Queue, ref: tuple[int, int | None]) -> int:
+    """The revision that an answer is to: the one that is named, else the one that was printed here; 0: none was."""
+    id, revision = ref
+    return revision_shown(queue, here(), id) if revision is None else revision
+
+
+def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
+    """All of an item, and how it can be answered, safe to print.
+
+    On a terminal of `width` columns no part of what is asked begins where stallkit's own lines do, also of a long line.
+    """
+    on = plain_console(width=width) if width else None
+    yield from _indented(_row(item), 4, on)
+    for line in redact(item.words).split("\n"):
+        yield from _indented(f"  {escaped(line)}", 2, on)
+    for option in item.options if item.open and item.state != "auth_required" else ():
+        kind = f"  ({option.kind})" if option.kind else "  (selected)" if option.selected else ""
+        about = f": {option.about}" if option.about else ""
+        told = f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{about}{kind}"
+        yield from _indented(shown(told), 4, on)
+    yield from _ways(item)
+
+
+def _indented(line: str, indent: int, on: Console | None) -> list[str]:
+    return [line] if on is None else hanging(on, line, indent)
+
+
+@stuck_command.command("reply", short_help="Answer with a text; short: r.")
+@_REF
+@click.argument("text", nargs=-1, required=True)
+@_JSON
+@click.pass_context
+def reply_command(ctx: click.Context, ref: tuple[int, int | None], text: tuple[str, ...], as_json: bool) -> None:
+    """Answer with a text: an agent gets it as it is, at a prompt it is typed.  Short: r.
+
+    TEXT may be - for standard input.
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck r 3 use the mirror
+    """
+    given = sys.stdin.read().rstrip("\n") if text == ("-",) else " ".join(text)
+    _answer(ctx, Verb.REPLY, ref, given, as_json)
+
+
+@stuck_command.command("answer", short_help="Choose one of the options that `show` lists.")
+@_REF
+@click.argument("option")
+@_JSON
+@click.pass_context
+def answer_command(ctx: click.Context, ref: tuple[int, int | None], option: str, as_json: bool) -> None:
+    """Choose one of the options that `show` lists, by its id or its name.
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck answer 3 2
+    """
+    _answer(ctx, Verb.ANSWER, ref, option, as_json)
+
+
+@stuck_command.command("approve", short_help="Allow it this once.")
+@_REF
+@_JSON
+@click.pass_context
+def approve_command(ctx: click.Context, ref: tuple[int, int | None], as_json: bool) -> None:
+    """Allow it this once: by the one option that says so; an agent gets "approved".
+
+    \b
+    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck approve 3
+    """
+    _answer(ctx, Verb.APPROVE, ref, "", as_json)
+
+
+@stuck_command.command("decline", short_help="Reject it, or take it off the list.")
+@_REF
+@click.argument("why", nargs=-1)
+@_JSON
+@click.pass_context
+def decline_command(ctx: click.Context, ref: tuple[int, int | None], why: tuple[str, ...], as_json: bool) -> None:
+    """Reject it: by the one option that says so; an agent gets WHY.  What is no prompt is taken off the list.
+
+    \b
+    Exit codes: 0 declined; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
+    Example:    stallkit stuck decline 3 not on this branch
+    """
+    _answer(ctx, Verb.DECLINE, ref, " ".join(why), as_json)
+
+
+def _answer(ctx: click.Context, verb: Verb, ref: tuple[int, int | None], text: str, as_json: bool) -> NoReturn:
+    with opened_queue() as queue:
+        order, seen = Order(verb, ref[0], text), seen_of(queue, ref)
+        try:
+            done = carry_out(queue, order, who(), engine, _reached, seen, manifests_log().append)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        if as_json:
+            print_json({"version": 1, "result": str(done.result), "why": done.why, "item": unstructure(done.item)})
+        else:
+            print_outcome(done)
+        if done.result == "changed":
+            note(queue, [done.item], as_json)
+    ctx.exit(_EXITS[done.result])
+
+
+def print_outcome(done: Answered) -> None:
+    """Print what became of an answer, and the item where it is not the one that it was an answer to."""
+    if done.result != "changed":
+        click.echo(outcome(done))
+        return
+    click.echo(f"{outcome(done)}.  It is {done.item.ref} now:")
+    print_item(done.item)
+
+
+def outcome(done: Answered) -> str:
+    """What became of an answer, on one line."""
+    plainly = done.why in ("answered", "declined")
+    told = done.why if done.result != "done" else str(done.item.state) + ("" if plainly else f", {done.why}")
+    return shown(f"{done.item.id} ", done.item.session, f": {told}")
+
+
+def manifests_log() -> AuditLog:
+    """The log of what persons decided about manifests."""
+    return AuditLog(audit_dir() / "manifests.log")
+
+
+def _reached(item: Item) -> Transport | None:
+    if item.source is Source.AGENT:
+        return composer_of(item)
+    scheme = item.session.partition(":")[0]
+    return reach(item.session, None, item.server if scheme == "tmux" else None)
+
+
+def who(verb: str = "stuck") -> Who:
+    """This user, at this terminal."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # no such user, in a container
+        name = str(os.getuid())
+    terminal = os.ttyname(0) if sys.stdin is not None and sys.stdin.isatty() else "no terminal"
+    return Who(name, f"stallkit {verb}, {terminal}")
+
+
+@contextmanager
+def opened_queue() -> Iterator[Queue]:
+    """The queue, without what nobody answered in time."""
+    queue = Queue(queue_file())
+    try:
+        queue.expire()
+        queue.bury()
+        yield queue
+    finally:
+        queue.close()
+
+
+def _row(item: Item, width: int = 0) -> str:
+    """A row of a list whose longest name has that width, else all of one item.
+
+    In the list of a narrow terminal a long name is shortened, and what is asked begins a second line.
+    """
+    columns = shutil.get_terminal_size().columns if width and sys.stdout.isatty() else None
+    name, words, room = shown(item.session), shown(item.line), _WORDS
+    state = "" if item.state == "input_required" else f"  {item.state}"
+    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
+    if columns is not None:
+        width = min(width, max(_NAME, columns - _BESIDE))
+        name = middle_cut(name, width, width // 2)
+    head = f"{item.id:>4}  {age(time.time() - item.created):>5}  {name:<{width}}"
+    line = f"{head}  {kind:<12}"
+    if columns is not None:
+        room = columns - len(line) - 2
+        if room < _NAME // 2:
+            return f"{head.rstrip()}\n{'':6}{cut(f'{kind}  {words}', columns - 6)}".rstrip()
+    return f"{line}  {cut(words, room)}".rstrip()
+
+
+def age(seconds: float) -> str:
+    """How long ago, in a word: 12s, 3min, 2h, 5d."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f}{unit}"
+    return f"{max(seconds, 0):.0f}s"
+
+
+def _ways(item: Item) -> Iterator[str]:
+    """How it can be answered but for its options, or how it was."""
+    if not item.open:
+        text = f": {redact(item.text)}" if item.text else ""
+        when = datetime.fromtimestamp(item.at or 0).astimezone()
+        yield shown(f"{item.state}{item.how}, at {when:%Y-%m-%d %H:%M:%S}{text}")
+        if given := _GIVEN.get(item.delivery):
+            yield f"the reply {given}"
+        return
+    if item.state == "auth_required":
+        yield f"it asks for a secret or a login: answer it at its own terminal, {shown(item.session)}"
+        return
+    if item.kind == "editor":
+        yield shown(f"it is an editor, which no text answers: go to its own terminal, {item.session}")
+    elif not item.options:
+        yield f"stallkit stuck reply {item.id} TEXT"
+    if item.delivery is Delivery.LATER:
+        yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
+    remedies = _REMEDIES.get(item.category or "", ())
+    yield from (shown(f"stallkit {one.format(session=item.session, id=item.id)}") for one in remedies)
+    if not remedies and item.source is Source.AGENT:
+        yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"

@@ -1,0 +1,127 @@
+"""What a supervisor escalates goes into the queue before anybody is told, and out of it when it is over."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, suppress
+from typing import Collection
+
+from attrs import evolve
+from stallkit_supervisor.escalations import Filed
+from stallkit_supervisor.sources import socket_of
+
+from stallkit.config import queue_file, records_screens
+from stallkit.detect.signature import Certainty, State
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by
+from stallkit.judging.verdict import Verdict
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.identity import Identity
+from stallkit_operator.escalate import draft_of
+from stallkit_operator.item import OPEN, Item, ItemState, Source
+from stallkit_operator.queue import Queue
+
+__all__ = ["Filing", "opened"]
+
+QUEUE_BUSY_S = 0.5  # that a look may wait for another process's write
+LATE_S = 10.0  # after an answer, for which a look from before it is not believed
+
+
+class Filing:
+    """Files for one supervisor; `stallkit_supervisor.escalations` says what each method is for.
+
+    It remembers what is open, so that a look at a session that asks nothing costs nothing.  What an earlier supervisor
+    filed is found again: it is cancelled where the first sure look no longer shows it.
+    """
+
+    def __init__(self, queue: Queue, options: Options | None = None) -> None:
+        """`options` say which tmux server the sessions are on.  Raises StoreError."""
+        self._queue, self._server, self._screens = queue, socket_of(options or Options()), records_screens()
+        self._open: dict[str, dict[int, Item]] = {}
+        queue.bury()
+        for item in queue.items(over=True):
+            mine = item.source is not Source.AGENT and item.server in (None, self._server)
+            if mine and (item.open or item.off_the_list):
+                self._open.setdefault(item.session, {})[item.id] = item
+
+    def filed(self, target: str) -> Filed | None:
+        """What an earlier supervisor told of a session, and did not see the end of."""
+        held = self._open.get(target)
+        if not held:
+            return None
+        item = held[max(held)]
+        what = What(item.kind) if item.kind in set(What) else What.WAITS
+        kind = item.kind if what is What.WAITS else None
+        told_at = item.told_at or item.created
+        return Filed(item.about, what, kind, item.identity, item.created, item.told, told_at, item.open)
+
+    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
+        """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
+        draft = evolve(draft_of(target, topic, verdict, seen, self._screens), server=self._server, since=since)
+        for item in self._open.get(target, {}).values():
+            same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
+            if same and self._queue.item(item.id).state in (*OPEN, ItemState.DECLINED):
+                return self._queue.told(item.id).id  # also where a person has taken it off the list
+        item = self._queue.file(draft)
+        self._open.setdefault(target, {})[item.id] = item
+        return item.id
+
+    def answered(self, target: str) -> str | None:
+        """Who answers what is open of a session, or has just answered it, through stallkit.  Raises StoreError."""
+        held = self._open.get(target)
+        return self._queue.answerer(max(held)) if held else None
+
+    def overtaken(self, target: str, seen: Snapshot) -> bool:
+        """Whether what this look shows was answered after it, a moment ago.  Raises StoreError."""
+        held = self._open.get(target)
+        if not held or seen.taken_at is None:
+            return False
+        now = time.time()
+        looked = max(now - (time.monotonic() - seen.taken_at), now - LATE_S)
+        over = self._queue.over(held).values()
+        return any(item.state is ItemState.ANSWERED and (item.at or 0.0) > looked for item in over)
+
+    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot, by: str | None) -> None:
+        """Cancel what a look shows no more; `topic` is what there is to tell of it.  Raises StoreError."""
+        held = self._open.get(target)
+        if not held or (topic is None and verdict.certainty is not Certainty.SURE):
+            return
+        for item in list(held.values()):
+            if topic is not None and item.about == topic.key and item.identity == seen.identity:
+                continue
+            gone = verdict.state is State.GONE or item.identity != seen.identity
+            self._end(target, item, by or cleared_by(item.kind, gone))
+
+    def only(self, identities: Collection[str]) -> None:
+        """Cancel what was asked in sessions of this server that are gone.  Raises StoreError.
+
+        `identities` are all that there are: none if no server answers, which may have lost its socket and live.
+        """
+        for target, item in self._missing(identities):
+            self._end(target, item, ClearedBy.GONE)
+
+    def missing(self, identities: Collection[str]) -> Collection[str]:
+        """The sessions of which `only` takes something back."""
+        return dict.fromkeys(target for target, _ in self._missing(identities))
+
+    def _missing(self, identities: Collection[str]) -> list[tuple[str, Item]]:
+        servers = {identity.rpartition(" %")[0] for identity in identities}
+
+        def ended(item: Item) -> bool:
+            with suppress(ValueError):  # of no pane of tmux
+                server = Identity.of(item.identity).server
+                return item.identity not in identities and (str(server) in servers or server.process() is None)
+            return False
+
+        return [(target, item) for target, held in self._open.items() for item in held.values() if ended(item)]
+
+    def _end(self, target: str, item: Item, by: str) -> None:
+        if not self._queue.gone(item.id, by).open:  # else somebody's answer is under way: at the next look
+            del self._open[target][item.id]
+
+
+def opened(stack: ExitStack, options: Options) -> Filing:
+    """What files into the operator's queue, closed by `stack`.  Raises StoreError."""
+    queue = Queue(queue_file(), busy_s=QUEUE_BUSY_S)
+    stack.callback(queue.close)
+    return Filing(queue, options)

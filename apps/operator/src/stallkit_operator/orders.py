@@ -1,0 +1,146 @@
+"""What a person orders, as values: the verbs on one item of the queue, and how a line that is typed is read.  Pure.
+
+It is read as the command line is: ``r 3 try again`` is what ``stallkit stuck r 3 try again`` is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+
+from attrs import frozen
+
+from stallkit.detect.signature import Kind
+from stallkit_operator.item import Category, Choice, ChoiceKind, Item, Source
+
+__all__ = ["Elsewhere", "Look", "Order", "Quit", "Triage", "Verb", "chosen", "read_line"]
+
+_ON_TERMINAL = ("routes", "egress", "pipelock")  # commands that open an editor
+_USAGE = "write one of: r ID TEXT, approve ID, decline ID [WHY], answer ID OPTION, triage ID CATEGORY, show ID, "
+_MORE = "routes edit|reload SANDBOX, egress edit SANDBOX, rebuild ID, waive SUBJECT --why WHY, waivers, quit"
+
+
+class Verb(StrEnum):
+    """How a person answers."""
+
+    REPLY = "reply"
+    APPROVE = "approve"
+    DECLINE = "decline"
+    ANSWER = "answer"
+
+
+@frozen
+class Order:
+    """An answer to one item; `text` is the reply, the reason, or the option."""
+
+    verb: Verb
+    id: int
+    text: str = ""
+
+
+@frozen
+class Triage:
+    """What blocks the agent of a notice; None: it is not known."""
+
+    id: int
+    category: Category | None
+
+
+@frozen
+class Elsewhere:
+    """A command of `stallkit` that needs the terminal for itself: its words."""
+
+    words: tuple[str, ...]
+
+
+@frozen
+class Look:
+    """Show this item."""
+
+    id: int
+
+
+@frozen
+class Quit:
+    """Leave."""
+
+
+def chosen(order: Order, item: Item) -> Choice | str | None:
+    """What an order answers the item with: an option, or a text; None: it is taken off the list without an answer.
+
+    Raises ValueError where the item has no such option.
+    """
+    match order.verb:
+        case Verb.REPLY:
+            named = item.option(order.text) if item.source is Source.PROMPT else None
+            return named or order.text
+        case Verb.APPROVE if item.source is Source.AGENT:
+            return "approved"
+        case Verb.APPROVE:
+            return item.choice(ChoiceKind.ALLOW_ONCE) or _no_option(item, "allows it once")
+        case Verb.DECLINE:
+            if not item.options or not item.open:
+                return None
+            return item.choice(ChoiceKind.REJECT_ONCE) or _no_option(item, "rejects it")
+    found = item.option(order.text)
+    if found is None:
+        ids = ", ".join(one.id for one in item.options) or "none: stallkit stuck reply"
+        raise ValueError(f"item {item.id} has no option {order.text!r}; it has {ids}")
+    return found
+
+
+def read_line(line: str) -> Order | Triage | Elsewhere | Look | Quit:
+    """The order in a line that a person typed.  Raises ValueError, which says what can be written.
+
+    >>> read_line("r 3 try  again")
+    Order(verb=<Verb.REPLY: 'reply'>, id=3, text='try  again')
+    >>> read_line("stallkit routes edit web")
+    Elsewhere(words=('routes', 'edit', 'web'))
+    """
+    verb, rest = _first(line.strip())
+    for prefix in ("stallkit", "stuck"):
+        if verb == prefix:
+            verb, rest = _first(rest)
+    if verb in ("q", "quit", "exit") and not rest:
+        return Quit()
+    if verb in _ON_TERMINAL:
+        return Elsewhere((verb, *_words(rest)))
+    if verb == "waivers" or (verb in ("rebuild", "waive", "unwaive") and rest):
+        return Elsewhere(("stuck", verb, *_words(rest)))
+    number, text = _first(rest)
+    known = {"r": Verb.REPLY, **{str(one): one for one in Verb}}
+    if verb not in {*known, "triage", "show"}:
+        raise ValueError(_USAGE + _MORE)
+    if not (number.isascii() and number.isdecimal() and 0 < len(number) < 16 and int(number)):
+        raise ValueError(f"{verb}: which one? give the number in front of it: {verb} 3")
+    id = int(number)
+    if verb == "show" and not text:
+        return Look(id)
+    if verb == "triage":
+        try:
+            return Triage(id, None if text == "none" else Category(text))
+        except ValueError:
+            raise ValueError(f"triage: give one of {', '.join(Category)}, none") from None
+    if verb not in known or (known[verb] is Verb.APPROVE and text):
+        raise ValueError(f"{verb}: it takes a number, and nothing else")
+    if known[verb] in (Verb.REPLY, Verb.ANSWER) and not text:
+        raise ValueError(f"{verb} {id}: give {'a text' if known[verb] is Verb.REPLY else 'one of its options'}")
+    return Order(known[verb], id, text)
+
+
+def _first(line: str) -> tuple[str, str]:
+    word, _, rest = line.partition(" ")
+    return word, rest.strip()
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        return shlex.split(rest)
+    except ValueError as error:
+        raise ValueError(f"{error}: close the quotes") from None
+
+
+def _no_option(item: Item, what: str) -> Choice:
+    todo = "choose one that show lists, or reply" if item.options else "reply with what is to be typed"
+    todo = "go to its own terminal" if item.kind == Kind.EDITOR else todo
+    raise ValueError(f"item {item.id} has not exactly one option that {what}: {todo}")

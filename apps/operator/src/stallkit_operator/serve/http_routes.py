@@ -1,0 +1,117 @@
+"""JSON-RPC over HTTP: routes beside those at which agents ask, behind a gate of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from stallkit_operator.endpoint import Gate, body_of
+from stallkit_operator.item import Who
+from stallkit_operator.serve.jsonrpc import WRONG, answered
+from stallkit_operator.serve.methods import METHODS, Services
+
+__all__ = ["openapi", "operator", "routes"]
+
+_ERRORS = {
+    "401": "over TCP: no token, or an unknown one",
+    "403": "a web page of another origin asks",
+    "408": "the request did not arrive in time",
+    "413": "the request is longer than 65,536 bytes",
+    "415": "the body is not of the type application/json",
+    "421": "over TCP: a Host that is not served",
+    "431": "headers longer than 16,384 bytes",
+}
+
+
+def routes(services: Services, gate: Gate) -> list[Route]:
+    """``POST /rpc`` and ``GET /rpc/openapi.json``, for whom the gate lets in."""
+
+    async def rpc(request: Request) -> Response:
+        name = gate.sandbox(request)
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise HTTPException(415, "a request is of the type application/json")  # no web page sends that unasked
+        data = await body_of(request)
+        found = await asyncio.to_thread(answered, data, services, Who(name, "stallkit serve, HTTP"), True)
+        if found is None:
+            return Response(status_code=204)
+        return JSONResponse(found, 400 if found.get("error", {}).get("code") in WRONG else 200)
+
+    async def page(request: Request) -> Response:
+        gate.sandbox(request)
+        return JSONResponse(openapi())
+
+    return [Route("/rpc", rpc, methods=["POST"]), Route("/rpc/openapi.json", page, methods=["GET"])]
+
+
+def operator() -> str:
+    """The name of this user, who needs no token at the socket."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no such user, in a container
+        return "operator"
+
+
+def openapi() -> dict[str, Any]:
+    """The OpenAPI page."""
+    answer = {
+        "type": "object",
+        "required": ["jsonrpc", "id"],
+        "properties": {
+            "jsonrpc": {"const": "2.0"},
+            "id": {"type": ["string", "number", "null"]},
+            "result": {"type": "object", "required": ["version"]},
+            "error": {
+                "type": "object",
+                "required": ["code", "message"],
+                "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+            },
+        },
+        "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
+    }
+    text = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+    errors = {code: _response(about, text) for code, about in _ERRORS.items()}
+    errors["400"] = _response("what is asked is wrong, or could be read twice", {"anyOf": [answer, text]})
+    shared = {code: errors[code] for code in ("401", "403", "421", "431")}
+    body = {"application/json": {"schema": {"oneOf": [_request(name) for name in METHODS]}}}
+    responses = {"200": _response("the answer, or an error", answer), "204": {"description": "to a notification"}}
+    post = {
+        "operationId": "rpc",
+        "summary": "One request of JSON-RPC 2.0.",
+        "requestBody": {"required": True, "content": body},
+        "responses": {**responses, **errors},
+    }
+    get = {"operationId": "openapi", "responses": {"200": _response("this page", {"type": "object"}), **shared}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "stallkit serve", "version": "1", "description": "Who waits, why, and a reply."},
+        "paths": {"/rpc": {"post": post}, "/rpc/openapi.json": {"get": get}},
+    }
+
+
+def _response(about: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": about, "content": {"application/json": {"schema": schema}}}
+
+
+def _request(name: str) -> dict[str, Any]:
+    method = METHODS[name]
+    params = {
+        "type": "object",
+        "properties": {key: dict(schema) for key, schema in method.params.items()},
+        "required": [*method.needs],
+        "additionalProperties": False,
+        **({"oneOf": [{"required": [name]} for name in method.either]} if method.either else {}),
+    }
+    properties = {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "number", "null"], "description": "left out: nothing is answered"},
+        "method": {"const": name},
+        "params": params,
+    }
+    needed = ["jsonrpc", "method", *(["params"] if method.needs else [])]
+    return {"type": "object", "description": method.about, "properties": properties, "required": needed}

@@ -1,0 +1,200 @@
+"""An answer is to what was shown in that terminal, or to the revision that is named: to nothing newer."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from queued import COMMAND, Desk
+from stallkit_operator.item import (
+    Choice,
+    ChoiceKind,
+    Claim,
+    Draft,
+    Item,
+    ItemState,
+    NotAsShown,
+    NotOpen,
+    Source,
+    Who,
+    as_shown,
+    revised,
+)
+from stallkit_operator.queue import Queue, claim_of
+from stallkit_operator.shown import here, note_shown, revision_shown
+
+ADA = Who("ada", "a test")
+ITEM = Item(
+    *(1, "web", Source.AGENT, None, "help", (), "a", "b"), identity="i", created=1.0, expires=None,
+    state=ItemState.INPUT_REQUIRED,
+)  # fmt: skip
+ONCE, ALWAYS = (Choice(id, name, kind) for id, name, kind in (
+    ("1", "Yes", ChoiceKind.ALLOW_ONCE), ("2", "Always", ChoiceKind.ALLOW_ALWAYS),
+))  # fmt: skip
+
+
+class Shell:
+    """A terminal session of its own: what is typed there runs in it."""
+
+    def __init__(self, desk: Desk) -> None:
+        pipe = subprocess.PIPE
+        self._shell = subprocess.Popen(
+            ["sh"], stdin=pipe, stdout=pipe, text=True, start_new_session=True, env=desk.environment, cwd=desk.folder
+        )
+        self._numbers = count()
+
+    def __call__(self, line: str) -> tuple[int, str]:
+        """The exit code of `stallkit stuck LINE`, and what it prints."""
+        mark = f"end-{next(self._numbers)}"
+        assert self._shell.stdin is not None and self._shell.stdout is not None
+        self._shell.stdin.write(f"{COMMAND} stuck {line} 2>&1; echo {mark} $?\n")
+        self._shell.stdin.flush()
+        rows: list[str] = []
+        for row in self._shell.stdout:
+            if row.startswith(mark):
+                return int(row.split()[1]), "".join(rows)
+            rows.append(row)
+        raise AssertionError(f"the shell ended: {rows}")
+
+    def end(self) -> None:
+        self._shell.kill()
+        self._shell.communicate()
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Queue]:
+    with closing(Queue(tmp_path / "state" / "queue.db")) as made:
+        yield made
+
+
+@pytest.fixture
+def shells(tmp_path: Path) -> Iterator[list[Shell]]:
+    made = [Shell(Desk(tmp_path)) for _ in range(2)]
+    yield made
+    for shell in made:
+        shell.end()
+
+
+@pytest.mark.parametrize("verb", ["r 1 yes", "reply 1 yes", "approve 1", "decline 1 no"])
+def test_what_was_added_since_it_was_shown_is_not_answered(queue: Queue, shells: list[Shell], verb: str) -> None:
+    ada, other = shells
+    queue.notify("web", "key-00001", "may I read the log?")
+    assert "may I read the log?" in ada("list")[1]
+    queue.notify("web", "key-00002", "and push to main?")
+    assert other("list")[0] == other("show 1")[0] == 0, "what another terminal shows is not what this one did"
+    code, told = ada(verb)
+    first, *rest = told.splitlines()
+    assert code == 2 and queue.item(1).open
+    assert first == "1 web: it is not as it was shown to you; nothing was done.  It is 1@2 now:"
+    assert "  and push to main?" in rest
+    assert ada(verb)[0] == 0, "it was shown by now"
+    assert not queue.item(1).open
+
+
+def test_a_terminal_that_showed_nothing_answers_nothing_unless_the_revision_is_named(
+    queue: Queue, shells: list[Shell]
+) -> None:
+    ada, _ = shells
+    queue.notify("web", "key-00001", "may I?")
+    code, told = ada("approve 1 --json")
+    assert code == 2 and '"result": "changed"' in told and "not shown to you here" in told
+    queue.notify("web", "key-00002", "and that?")
+    assert ada("approve 1@1")[0] == 2
+    assert ada("approve 1@3")[0] == 2
+    assert ada("approve 1@2")[0] == 0
+    late, told = ada("approve 1@1")
+    assert late == 4 and "answered already" in told
+    for wrong in ("approve 1@", "approve 0", "approve 1@x", "approve web", "approve -- -1", "show 1@2"):
+        assert ada(wrong)[0] == 64, wrong
+    assert ada("approve 7@1")[0] == ada("show 7")[0] == ada("triage 7 egress")[0] == 1, "no such number"
+
+
+def test_what_is_over_says_so_whatever_is_ordered(queue: Queue, shells: list[Shell]) -> None:
+    ada, _ = shells
+    item = queue.file(Draft("tmux:a", Source.PROMPT, "editor", "~", (), "x", "y", "z"))
+    queue.close_item(item.id, ItemState.CANCELLED, Who("somebody", "its own terminal"))
+    for verb in ("approve 1", "answer 1 yes", "reply 1 yes", "decline 1"):
+        code, told = ada(verb)
+        assert code == 4 and "1 tmux:a: it is cancelled already by somebody" in told, (verb, told)
+
+
+def test_what_a_program_reads_takes_the_place_of_nothing_that_a_person_saw(queue: Queue, shells: list[Shell]) -> None:
+    ada, script = shells
+    queue.notify("web", "key-00001", "may I?")
+    for shell in shells:
+        shell("list --json")
+    ada("list")
+    queue.notify("web", "key-00002", "and that?")
+    for shell in shells:
+        shell("list --json")
+    assert ada("r 1 yes")[0] == 2, "the prompt of this shell counts what waits"
+    assert script("r 1 yes")[0] == 0
+
+
+def test_a_prompt_with_other_options_is_another_one(queue: Queue, shells: list[Shell]) -> None:
+    draft = Draft("tmux:gone", Source.PROMPT, "permission", "Push?", (ONCE, ALWAYS), action="a", about="b")
+    queue.file(draft)
+    assert shells[0]("show 1")[0] == 0
+    queue.file(draft)
+    assert queue.item(1).revision == 1, "it is the same"
+    queue.file(evolve(draft, options=(evolve(ONCE, name="Always"), ALWAYS), action="c"))
+    code, told = shells[0]("answer 1 1")
+    assert code == 2 and "answer 1 1      Always" in told and queue.item(1).claim is None
+
+
+def test_what_comes_while_it_is_answered_is_not_answered_with_it(queue: Queue) -> None:
+    """Between the look and the write, in another process."""
+    seen = queue.notify("web", "key-00001", "may I?").revision
+    queue.notify("web", "key-00002", "and that?")
+    with pytest.raises(NotAsShown):
+        queue.close_item(1, ItemState.ANSWERED, ADA, "yes", seen=seen)
+    with pytest.raises(NotAsShown):
+        queue.claim(1, claim_of(ADA), seen)
+    assert queue.item(1).open and queue.item(1).claim is None
+    assert queue.close_item(1, ItemState.ANSWERED, ADA, "yes", seen=seen + 1).text == "yes"
+    with pytest.raises(NotOpen, match="answered already"):
+        queue.close_item(1, ItemState.ANSWERED, ADA, "no", seen=seen)
+
+
+def test_what_was_shown_is_kept_by_terminal(queue: Queue) -> None:
+    item = queue.notify("web", "key-00001", "may I?")
+    assert revision_shown(queue, "one", item.id) == 0
+    note_shown(queue, "one", [item])
+    assert (revision_shown(queue, "one", item.id), revision_shown(queue, "two", item.id)) == (1, 0)
+    before = queue.version()
+    note_shown(queue, "one", [item])
+    assert queue.version() == before, "nothing is written where nothing is new"
+    note_shown(queue, "one", [queue.close_item(item.id, ItemState.DECLINED, ADA)])
+    assert here() == here()
+
+
+@given(
+    st.builds(
+        Draft, st.sampled_from(["web", "db"]), st.just(Source.PROMPT), st.none(), st.sampled_from(["help", "help!"]),
+        st.sampled_from([(), (ONCE,), (ALWAYS,)]), st.sampled_from("ac"), identity=st.sampled_from("ij"),
+    )
+)  # fmt: skip
+def test_a_revision_is_what_a_person_is_shown(draft: Draft) -> None:
+    other = evolve(
+        ITEM, session=draft.session, words=draft.words, options=draft.options, action=draft.action,
+        identity=draft.identity,
+    )  # fmt: skip
+    found = revised(ITEM, other)
+    same = (ITEM.session, ITEM.words, ITEM.options, ITEM.action, ITEM.identity) == (
+        other.session, other.words, other.options, other.action, other.identity,
+    )  # fmt: skip
+    assert found.revision == (1 if same else 2)
+    if same:
+        assert as_shown(found, 1) == found
+    else:
+        with pytest.raises(NotAsShown):
+            as_shown(found, 1)
+    claim = Claim(ADA, 1, 2, "boot", "token")
+    assert revised(ITEM, evolve(ITEM, claim=claim, category=None)).revision == 1, "who answers it is not what it asks"

@@ -1,0 +1,266 @@
+"""``stallkit status``: what the watched sessions do, as the supervisors that run say it, else as they noted it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Collection, Iterator
+
+import click
+
+from stallkit.cli.common import print_json, session_options, shown, warn_unwritable
+from stallkit.cli.exits import Exit
+from stallkit.cli.parameters import TARGET
+from stallkit.cli.speech import paint
+from stallkit.cli.tables import PIPE
+from stallkit.cli.verb_group import like
+from stallkit.config import store_file
+from stallkit.daemon_client import DaemonSilent
+from stallkit.durations import in_words
+from stallkit.errors import StoreError, TransportError, UnknownName
+from stallkit.terminal.text import cells
+from stallkit.transports.base import Options
+from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.status_text import clear_stale
+from stallkit_supervisor.cli.watch_rows import COLOURS, state_of, still_s
+from stallkit_supervisor.cli.watch_rows import noted as notes
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.summary import Need, summary
+from stallkit_supervisor.supervisor_client import remove_dead, statuses
+
+__all__ = [
+    "iso",
+    "known_to",
+    "moment",
+    "noted",
+    "status_command",
+    "watched_as",
+    "watched_rows",
+]
+
+SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
+_BESIDES = 40  # columns for what stands behind the state
+_OLD_S = 15.0  # since it was seen: three times as long as between two looks
+
+
+@click.command("status")
+@click.argument("target", required=False, type=TARGET)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
+@click.option("--short", is_flag=True, help="Print one line for a status bar: who needs what.")
+@session_options
+@click.pass_context
+def status_command(
+    ctx: click.Context,
+    target: str | None,
+    as_json: bool,
+    short: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Show what every watched session, or one of them, does; without a supervisor, what it did when it was last seen.
+
+    It asks each `watch` and `supervise` that runs, and reads what they note, also after they were killed.  With --short
+    it only asks, and prints one line, empty where nothing needs a person; where none runs, it removes what a killed one
+    left in the status line of the tmux server (-L, -S).
+
+    \b
+    Exit codes: 0; 1 the notes cannot be read; 64 no supervisor has watched TARGET;
+                --short: 0 nothing needs a person, 1 no supervisor runs or answers,
+                2 something does.
+    Example:    stallkit status --json
+    """
+    if short:
+        if target or as_json:
+            raise click.UsageError("--short takes neither a target nor --json")
+        ctx.exit(_short(socket_name, socket_path))
+    rows, supervisors = watched_rows()
+    if target is not None:
+        named = watched_as(target, [row["target"] for row in rows])
+        rows = [row for row in rows if row["target"] == named]
+    if as_json:
+        print_json({"version": 1, "sessions": rows, "supervisors": supervisors})
+        return
+    for line in _head(rows, supervisors):
+        click.echo(line)
+    for line in _lines(rows):
+        click.echo(line)
+
+
+def watched_as(target: str, known: Collection[str]) -> str:
+    """The name by which supervisors know a session: a plain one is that of a tmux session.
+
+    Raises UnknownName for one that none of them has watched.
+    """
+    for name in (target, f"tmux:{target}"):
+        if name in known:
+            return name
+    why = f"no supervisor has watched it{like(target, list(known))}"
+    raise UnknownName("session", target, why, "stallkit status lists all")
+
+
+def known_to(store: Store) -> list[str]:
+    """The sessions that a supervisor has ever watched."""
+    return [row["name"] for row in store.sessions()]
+
+
+def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iterator[str]:
+    """Who watches, or that nobody does: then what follows is old."""
+    for one in supervisors:
+        yield shown(f"watched by process {one['pid']} since {_since(one['since'])}, policy {one['policy']}")
+    if not rows:
+        yield "no session has been watched yet: stallkit watch --all"
+    elif not supervisors:
+        last = max(row["seen_at"] or 0.0 for row in rows)
+        yield f"no watcher runs: this is how it was {moment(last)}; stallkit watch --all"
+
+
+def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """A line for each session; its name has one of its own where there is no room, and so has a note."""
+    now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
+    names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
+    state_room = max(map(cells, states), default=0)
+    room = min(max(map(cells, names), default=0), wide - state_room - _BESIDES)
+    for row, name, state in zip(rows, names, states, strict=True):
+        wider = cells(name) > room
+        if wider:
+            yield name
+        colour = {"fg": COLOURS[row["state"]]} if row["state"] in COLOURS else {}
+        begin = "" if wider else name
+        line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
+        how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
+        rest = ", ".join(filter(None, (how_long, shown(row["foreground"] or ""))))
+        by = f", {shown(row['signature'])}" if row["signature"] else ""
+        whole = f"{line}  {rest}"
+        if cells(click.unstyle(whole)) > wide:
+            yield from (line.rstrip(), f"    {rest}")
+        else:
+            yield (whole + by if cells(click.unstyle(whole + by)) <= wide else whole).rstrip()
+        old = f"seen {moment(row['seen_at'])}" if row["seen_at"] and now - row["seen_at"] > _OLD_S else ""
+        besides = ", ".join(filter(None, (notes(row, row["target"]), old if row["supervisor"] else "")))
+        if besides:
+            yield f"    {shown(besides)}"
+
+
+def _how_long(still: float | None, now: float, watched: bool) -> str:
+    """For how long nothing has changed, where somebody looks; else when it was so."""
+    if still is None:
+        return ""
+    since = _clock(now - still)
+    return f"for {in_words(still)}, since {since}" if watched else f"at {since}, {in_words(still)} ago"
+
+
+def _short(socket_name: str | None, socket_path: str | None) -> Exit:
+    """Print the line for a status bar."""
+    try:
+        found = statuses(answer_s=SHORT_S)
+    except DaemonSilent:
+        click.echo("stallkit: does not answer")
+        return Exit.ERROR
+    if not found:
+        if remove_dead():
+            _clear_stale(socket_name, socket_path)
+        click.echo("stallkit: not running")
+        return Exit.ERROR
+
+    needs: set[tuple[Need, str]] = {
+        (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
+    }
+    click.echo(summary(needs))
+    return Exit.OK if all(need == "limit" for need, _ in needs) else Exit.STALLED
+
+
+def _clear_stale(socket_name: str | None, socket_path: str | None) -> None:
+    with suppress(TransportError):
+        clear_stale(Server(Options(socket_name, socket_path)))
+
+
+def noted() -> Store | None:
+    """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
+    file = store_file()
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise StoreError("store", str(file), why, "make it readable, or set $STALLKIT_STATE_DIR") from error
+
+    store = Store(file, or_copy=True)
+    warn_unwritable(file, store.unwritable)
+    return store
+
+
+def iso(at: float | None) -> str | None:
+    """A time of the wall clock in ISO 8601; None where it is unknown or invalid."""
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):  # beyond the year 9999
+        return None
+
+
+def watched_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Each session, as it is now where a supervisor watches it, else as it was noted; and the supervisors."""
+    rows, supervisors = {row["target"]: row for row in _noted_rows()}, []
+    with suppress(DaemonSilent):
+        for one in statuses():
+            supervisors.append({key: one[key] for key in ("pid", "since", "policy", "summary")})
+            for now in one["sessions"]:
+                if now["seen_at"] is not None:
+                    known = {"iteration": 1, "free_at": None, "free_time": None, **rows.get(now["target"], {})}
+                    live = {"seen_time": iso(now["seen_at"]), "supervisor": one["pid"]}
+                    rows[now["target"]] = {**known, **now, **live}
+    return list(rows.values()), supervisors
+
+
+def _noted_rows() -> list[dict[str, Any]]:
+    store = noted()
+    if store is None:
+        return []
+    try:
+        found = store.sessions()
+        limits = {row["name"]: store.waiting(row["name"]) for row in found}
+    finally:
+        store.close()
+    rows = []
+    for row in found:
+        if row["status"] is None:
+            continue
+        waiting = limits[row["name"]]
+        rows.append(
+            {
+                "target": row["name"],
+                **json.loads(row["status"]),
+                "seen_at": row["seen_at"],
+                "seen_time": iso(row["seen_at"]),
+                "iteration": row["iteration"],
+                "halted": row["halted"],
+                "free_at": waiting.free_at if waiting else None,
+                "free_time": iso(waiting.free_at) if waiting else None,
+                "supervisor": None,
+            }
+        )
+    return rows
+
+
+def moment(at: float | None) -> str:
+    """A time of the wall clock, exact and as people say it."""
+    return "at an unknown time" if not at else f"at {_clock(at)}, {in_words(time.time() - at)} ago"
+
+
+def _clock(at: float) -> str:
+    """The time of that day, and which day it was unless it is today."""
+    then = datetime.fromtimestamp(at).astimezone()
+    return f"{then:%H:%M:%S}" if then.date() == datetime.now().astimezone().date() else f"{then:%Y-%m-%d %H:%M}"
+
+
+def _since(at: Any) -> str:
+    try:
+        return _clock(datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at))
+    except (TypeError, ValueError):
+        return "an unknown time"

@@ -1,0 +1,251 @@
+"""``stallkit watch`` and ``supervise``: many sessions at once, for a person or as a service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from stallkit.cli.common import config_option, log_option, session_options, shown
+from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.config import FILE, event_log, store_file, user_config
+from stallkit.daemon_client import DaemonSilent
+from stallkit.distributions import offered
+from stallkit.errors import ConfigError, UnknownFile
+from stallkit.jsonio import dump
+from stallkit.press.events import Event
+from stallkit.settings import checked_files
+from stallkit.transports.base import Options
+from stallkit_supervisor.cli.report_command import summarise
+from stallkit_supervisor.cli.watch_table import LiveTable
+from stallkit_supervisor.notify.channels import SHOWN, Shown
+from stallkit_supervisor.service import opened, serve
+from stallkit_supervisor.settings import Overrides, Settings, load_settings
+from stallkit_supervisor.sources import socket_of, sources_for
+from stallkit_supervisor.store import Store
+from stallkit_supervisor.supervisor import Supervisor
+from stallkit_supervisor.supervisor_client import statuses
+
+__all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
+
+_TIME = Duration(above=True)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file."),
+    click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats."),
+    click.option(
+        "--stall-timeout", "stall_s", type=_TIME,
+        help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
+    ),
+    click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
+    click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
+    click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
+    click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
+    click.option(
+        "--notify", "shown_by", multiple=True, type=click.Choice(SHOWN),
+        help="Show notices there; repeat it (docs/notify.md).",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md)."),
+    log_option,
+    session_options,
+)  # fmt: skip
+
+
+def watch_options(command: _F) -> _F:
+    """Add the options that `watch` and `supervise` share."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command("watch")
+@click.argument("targets", nargs=-1, type=TARGET)
+@click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
+@config_option
+@click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
+@click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
+@watch_options
+def watch_command(
+    targets: tuple[str, ...],
+    everything: bool,
+    config: Path | None,
+    for_s: float | None,
+    summary: bool,
+    policy: str | None,
+    interval_s: float | None,
+    stall_s: float | None,
+    agents: tuple[str, ...],
+    dry_run: bool,
+    hook: str | None,
+    webhook: str | None,
+    shown_by: tuple[Shown, ...],
+    as_json: bool,
+    log: Path | None,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Watch sessions, answer what the policy allows, and tell a person about the rest.
+
+    TARGET is tmux:NAME, tmux:%PANE, or another transport's.  In a terminal a table shows every session; elsewhere, and
+    with --json, each event is a line of JSON.  Ctrl-C or SIGTERM ends it, after the current action.
+
+    \b
+    Exit codes: 0 ended as asked; 1 could not start; 64 usage.
+    Example:    stallkit watch --all --policy observe
+    """
+    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by)
+    settings = load_settings(config, flags, os.environ)
+    names = [*targets] or settings.watch.targets
+    everything = everything or (settings.watch.all and not targets)
+    if not names and not everything:
+        raise click.UsageError("name a session, say --all, or give targets in stallkit.toml")
+    options = Options(socket_name, socket_path)
+    begun = time.time()
+    run_watch(settings, names, everything, options, as_json, log, for_s)
+    if summary:
+        summarise(event_log(log or settings.events.file), begun, stderr=True)
+
+
+def run_watch(
+    settings: Settings,
+    targets: list[str],
+    everything: bool,
+    options: Options,
+    as_json: bool,
+    log: Path | None,
+    for_s: float | None = None,
+    again: Callable[[], Settings] | None = None,
+) -> None:
+    """Watch until it ends; SIGHUP reads the settings by `again`."""
+    say = _complain
+    with ExitStack() as stack:
+        store = Store(store_file())
+        stack.callback(store.close)
+        try:
+            sources = sources_for(targets, options, everything, settings.watch.listen)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        _tell_who_watches(socket_of(options), targets, everything)
+        open_escalations = offered("escalations")
+        escalations = open_escalations(stack, options) if open_escalations else None
+        supervisor = opened(stack, settings, store, say, sources, log, options, escalations)
+        each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
+        asyncio.run(serve(supervisor, each, settings, again, for_s, say))
+
+
+def _tell_who_watches(socket: str, targets: list[str], everything: bool) -> None:
+    """Warn of a supervisor that watches some of these sessions already."""
+    with suppress(DaemonSilent):
+        for one in statuses():
+            both = everything or {row["target"] for row in one["sessions"]} & {*targets}
+            if socket in one.get("servers", ()) and both:
+                by = f"process {one['pid']}, policy {one['policy']}"
+                _complain(f"{by}, watches there already: each notice comes twice; end one of the two")
+
+
+def _printed(event: Event) -> None:
+    click.echo(json.dumps(dump(event)))
+
+
+def _complain(line: str) -> None:
+    click.echo(f"stallkit: {shown(line)}", err=True)
+
+
+def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
+    return stack.enter_context(LiveTable(supervisor)).event
+
+
+@click.command("supervise", context_settings={"allow_extra_args": True})
+@config_option
+@click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
+@click.option("--policy", type=POLICY, help="careful, daemon, observe, or a policy file; else the settings'.")
+@click.option(
+    "--stall-timeout",
+    "stall_s",
+    type=_TIME,
+    help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
+)
+@click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
+@session_options
+@click.pass_context
+def supervise_command(
+    ctx: click.Context,
+    config: Path | None,
+    only_check: bool,
+    policy: str | None,
+    stall_s: float | None,
+    dry_run: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
+
+    Without --config it reads the user's own file and ./stallkit.toml, which wins where `stallkit config allow` let it.
+
+    SIGHUP reads the file again: an invalid one is refused, and the old settings are kept.  SIGTERM ends it, after the
+    current action.  Under systemd it reports when it is ready and serves the watchdog (docs/watch.md has a unit).
+
+    \b
+    Exit codes: 0 ended as asked, or --check passed; 1 the settings are invalid, or could not start: a port is taken;
+                64 there are no settings, or they name no session.
+    Example:    stallkit supervise --config stallkit.toml
+    """
+    if ctx.args:
+        raise click.UsageError(f"{ctx.args[0]!r} names nothing: its file is that of --config {ctx.args[0]}")
+    flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
+    settings = load_settings(config, flags, os.environ)
+    files = " and ".join(found.file.path for found in checked_files(config))
+    if not files:
+        todo = "write one (docs/watch.md), or name it with --config"
+        raise UnknownFile(FILE, f"none here counts, and there is no {user_config()}", todo)
+    if not settings.watch.targets and not settings.watch.all:
+        raise click.UsageError(f"{files} names no session: set targets, or all = true, in [watch]")
+    if only_check:
+        _check(settings, files, socket_name or socket_path)
+        return
+    options = Options(socket_name, socket_path)
+    watch, allowed = settings.watch, any(found.allowed for found in checked_files(config))
+
+    def again() -> Settings:
+        if allowed and not any(found.allowed for found in checked_files(config)):
+            todo = f"stallkit config allow {shlex.quote(str(Path.cwd()))}"
+            raise ConfigError(FILE, "it changed since it was allowed", todo)
+        return load_settings(config, flags, os.environ)
+
+    run_watch(settings, watch.targets, watch.all, options, True, None, again=again)
+
+
+def _check(settings: Settings, files: str, socket: str | None) -> None:
+    """Open everything that a start would open, and close it; look at no session, and call no webhook."""
+    try:
+        sources = sources_for(settings.watch.targets)
+    except ValueError as error:
+        raise ConfigError(files, str(error), "correct [watch] targets") from error
+    with ExitStack() as stack:
+        opened(stack, settings, None, lambda line: None, sources)
+    stall_s, events = settings.config.schedule.stall_timeout_s, settings.events
+    program = shlex.split(events.exec)[0] if events.exec else None
+    if program and shutil.which(program) is None:
+        raise ConfigError(
+            files, f"no program {program!r} is there for [events] exec", "correct its path, or install it"
+        )
+    click.echo(f"{shown(files)}: policy {settings.policy.name}, a stall is suspected after {stall_s:g} s")
+    if socket:
+        click.echo(f"tmux: the server at {shown(socket)}")
+    if events.webhook:
+        host = urlsplit(events.webhook).hostname  # the rest of it may hold a token
+        click.echo(f"webhook: an address of {host}, which was not called")
+    if events.metrics:
+        click.echo(f"metrics: {events.metrics} can be served")

@@ -1,0 +1,132 @@
+"""The table of ``stallkit watch`` in a terminal: a row for each session, the latest events below."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from types import TracebackType
+from typing import Any, Iterable
+
+from rich.cells import cell_len
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from stallkit.cli.common import shown
+from stallkit.cli.tables import hanging, plain_console
+from stallkit.durations import in_words
+from stallkit.press.events import Event
+from stallkit_supervisor.cli.watch_rows import COLOURS, apart, noted, state_of, still_s
+from stallkit_supervisor.supervisor import Supervisor
+
+__all__ = ["LiveTable", "sessions_table"]
+
+LATEST = 8  # lines for events below the table
+_URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # sessions that need a person come first
+_FACTS = ("keys", "outcome", "signature", "reason", "would")
+_COLUMNS = ("session", "state", "for", "in front", "signature", "pressed", "")
+_SPARED = ("signature", "pressed", "in front")  # left out in this order, where there is no room
+_SHORTENED = {"session": 20, "": 16}  # shortened before a column is left out, down to this many cells
+_GAP = 2  # between columns
+_INDENT = 9  # of the further lines of an event: behind its time
+
+
+def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int) -> Table:
+    """Sessions by name, each with its `Watched.as_object`, a row each, for a terminal of `width` columns.
+
+    Columns that have no room are left out; long names and notes are shortened, and names stay apart.
+    """
+    now = time.time()
+    cells = [_cells(name, row, now) for name, row in rows]
+    named = _that_fit(cells, width)
+    taken = sum(_widest(cells, name) + _GAP for name in named if name not in _SHORTENED)
+    note = min(_widest(cells, ""), max(_SHORTENED[""], width - taken - _GAP - _widest(cells, "session")))
+    room = max(_SHORTENED["session"], width - taken - (note + _GAP if note else 0))
+    for row, name in zip(cells, apart([row["session"].plain for row in cells], room), strict=True):
+        row["session"] = Text(name)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in named:  # where the table is too wide, rich narrows just the one that may be
+        table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "" else _least(cells, name))
+    for row in cells:
+        table.add_row(*(row[name] for name in named))
+    return table
+
+
+def _cells(name: str, row: dict[str, Any], now: float) -> dict[str, Text]:
+    """One session's row, by column."""
+    still = still_s(row, now)
+    row_cells = (
+        Text(shown(name)),
+        Text(shown(state_of(row)), COLOURS.get(row["state"], "")),
+        Text("" if still is None else in_words(still)),
+        Text(shown(row["foreground"] or "")),
+        Text(shown(row["signature"] or "")),
+        Text(str(row["recoveries"] or "")),
+        Text(shown(noted(row, name))),
+    )
+    return dict(zip(_COLUMNS, row_cells, strict=True))
+
+
+def _widest(cells: list[dict[str, Text]], name: str) -> int:
+    return max([cell_len(name), *(row[name].cell_len for row in cells)])
+
+
+def _least(cells: list[dict[str, Text]], name: str) -> int:
+    """How narrow a column may be."""
+    return max(cell_len(name), min(_widest(cells, name), _SHORTENED.get(name, _widest(cells, name))))
+
+
+def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
+    """The columns that fit in this width."""
+    named = list(_COLUMNS)
+    for spared in _SPARED:
+        if sum(_least(cells, name) + _GAP for name in named) - _GAP <= width:
+            break
+        named.remove(spared)
+    return named
+
+
+class LiveTable:
+    """Shown while it is entered; `event` is to be called with each event."""
+
+    def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
+        self._supervisor, self._console = supervisor, console or plain_console()
+        self._latest: deque[str] = deque(maxlen=LATEST)
+        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=2, transient=False)
+
+    def __enter__(self) -> LiveTable:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._live.stop()
+
+    def event(self, event: Event) -> None:
+        """Show an event; what a look found is in the table already, and what nobody was told of needs no end."""
+        if event.name != "detection" and event.facts.get("told", True):
+            facts = event.facts
+            details = [str(facts["why"])] if facts.get("why") else []
+            details += [f"{key} {facts[key]}" for key in _FACTS if facts.get(key)]
+            head = f" {event.name}{': ' if details else ''}"
+            line = f"{event.at.astimezone():%H:%M:%S} ", event.target or "stallkit", head, ", ".join(details)
+            self._latest.append(shown(*line))
+
+    def _render(self) -> Group:
+        rows = [(name, watched.as_object()) for name, watched in list(self._supervisor.sessions.items())]
+        rows.sort(key=lambda row: (_URGENCY.get(row[1]["state"], 1), row[0]))
+        room = max(3, self._console.height - LATEST - 4)
+        left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
+        table = sessions_table(rows[:room], self._console.width)
+        # The cursor rests on an empty line: a ^C that the terminal prints there is wiped with it.
+        return Group(table, Text(left_out, "dim"), *self._events(), Text())
+
+    def _events(self) -> list[Text]:
+        """The latest events, as many as have room, each in full."""
+        lines: list[str] = []
+        for line in reversed(tuple(self._latest)):  # it is drawn by another thread
+            parts = hanging(self._console, line, _INDENT)
+            if lines and len(lines) + len(parts) > LATEST:
+                break
+            lines = [*parts, *lines]
+        return [Text(line, no_wrap=True) for line in lines[:LATEST]]

@@ -1,0 +1,112 @@
+"""Programs that are told: a command that is run, and an address that is posted to, for each event."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shlex
+import signal
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from contextlib import suppress
+from typing import Any
+
+from stallkit.redact.redact import redact
+from stallkit_supervisor.notify.cloud_event import CloudEvent, ContentMode
+from stallkit_supervisor.notify.notice import CLEARED
+
+__all__ = ["Command", "Webhook"]
+
+COMMAND_S = 30.0
+POST_S = 10.0
+_WITH_ITS_END = "it is told with the end of its session"
+VARIABLE = 100_000  # characters of an event that fit into a variable: the kernel's bound is 128 KiB
+
+
+class Command:
+    """A command to run for each event: one line of JSON is on its standard input, in ``$STALLKIT_EVENT`` if it fits.
+
+    The attributes of the envelope are in ``$CE_ID``, ``$CE_TYPE`` and so on.  It gets no shell, and at most `timeout_s`
+    seconds.  Raises ValueError for a command that cannot be split into words.
+    """
+
+    def __init__(self, command: str, mode: ContentMode = "binary", timeout_s: float = COMMAND_S) -> None:
+        self._words, self._mode, self._timeout_s = shlex.split(command), mode, timeout_s
+        if not self._words:
+            raise ValueError("the command is empty")
+        self.name = f"command {self._words[0]}"
+
+    def deliver(self, said: CloudEvent) -> str:
+        if _told(said):
+            return _WITH_ITS_END
+        line = said.body(self._mode)
+        with subprocess.Popen(
+            self._words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, **said.variables, "STALLKIT_EVENT": line[:VARIABLE]},
+            start_new_session=True,  # so that it can be killed with its children, and Ctrl-C spares it
+        ) as process:
+            try:
+                _, stderr = process.communicate(line + "\n", timeout=self._timeout_s)
+            except subprocess.TimeoutExpired as error:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise OSError(f"it ran for more than {self._timeout_s:g} s") from error
+        if process.returncode:
+            complaints = stderr.strip().splitlines()
+            last = f": {redact(complaints[-1])}" if complaints else ""
+            raise OSError(f"exit status {process.returncode}{last}")
+        return "it ended with status 0"
+
+    def close(self) -> None:
+        pass
+
+
+class Webhook:
+    """An address to post each event to, as one JSON object.  Raises ValueError for an invalid address."""
+
+    def __init__(self, url: str, mode: ContentMode = "binary", timeout_s: float = POST_S) -> None:
+        self._mode, self._timeout_s = mode, timeout_s
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and url.isascii() and url.isprintable()
+        if not sound or " " in url or "@" in parts.netloc or parts.port == 0:  # an invalid port raises
+            raise ValueError("it is not an http or https address without a user and blanks")  # it may hold a token
+        self._url, self._opener = url, urllib.request.build_opener(_Stays)
+        self.name = f"webhook {parts.hostname}"  # the rest of it may hold a token
+
+    def deliver(self, said: CloudEvent) -> str:
+        if _told(said):
+            return _WITH_ITS_END
+        headers = {**said.headers(self._mode), "User-Agent": "stallkit"}
+        request = urllib.request.Request(self._url, said.body(self._mode).encode(), headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as answer:
+                return f"it answered {answer.status}"
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise OSError(f"it answered {error.code}") from error
+        except http.client.HTTPException as error:
+            raise OSError(f"it did not answer in HTTP: {type(error).__name__}") from error
+        except urllib.error.URLError as error:
+            raise OSError(str(error.reason)) from error
+
+    def close(self) -> None:
+        pass
+
+
+def _told(said: CloudEvent) -> bool:
+    """Whether that a session, or its server, is gone tells it already; what is shown to people is taken away for it."""
+    return said.event.name == CLEARED and "with" in said.event.facts
+
+
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it would turn the post into a get, without an error."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None

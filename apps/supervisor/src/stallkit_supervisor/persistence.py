@@ -1,0 +1,168 @@
+"""The lasting notes on watched sessions, in the store and in the directories of their loops.
+
+Loops and iterations, halts and their release, waits for usage limits, and what `stallkit status` shows.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+from attrs import define, evolve, field
+
+from stallkit.errors import StoreError
+from stallkit_supervisor.event_bus import EventBus
+from stallkit_supervisor.loop_files import held, write_stop
+from stallkit_supervisor.session_state import Loop, SessionState
+from stallkit_supervisor.watched import Watched
+
+__all__ = ["Persistence"]
+
+
+@define
+class Persistence:
+    """Notes what outlives a supervisor; in a dry run, nothing that affects another one."""
+
+    bus: EventBus
+    clock: Callable[[], float]
+    directories: dict[str, Path] = field(factory=dict)  # of loops, by target, where they differ from their processes'
+    dry_run: bool = False
+    reset_total: bool = False  # with each signal
+    _stop_files: dict[str, Path | None] = field(factory=dict)
+    _halts: set[str] = field(factory=set)  # that are on the disk, or came from there
+    _halting: set[str] = field(factory=set)  # that are being written
+    _news: dict[str, dict[str, Any]] = field(factory=dict)  # of sessions that changed since the last sweep
+
+    def begin(self, target: str) -> Watched | None:
+        """The session with its notes; None, until the next sweep, where they cannot be read."""
+        store = self.bus.store
+        try:
+            watched = Watched.remembered(target, store, self.clock(), self.directories.get(target))
+            stop_file = store.stop_file(target) if store else None
+        except StoreError as error:
+            self.bus.failed(error)
+            return None
+        self._stop_files[target] = Path(stop_file) if stop_file else None
+        if watched.state.halted is not None:
+            self._halts.add(target)
+        if watched.unresolved:
+            why = "a supervisor ended between a press and its outcome"
+            self.bus.say("outcome_unknown", target, {"why": why})
+        return watched
+
+    def loop(self, watched: Watched, loop: Loop) -> None:
+        """Note that this is another session than at the last look, or the first one."""
+        target = watched.target
+        home = watched.home
+        self.bus.keep(lambda store: store.new_loop(target, loop.identity, home))
+        if loop.new:
+            self.bus.say("loop", target, {})
+
+    def restarts(self, watched: Watched) -> None:
+        """Note whether the next identity goes on with its counts: a restart is due, or was cancelled."""
+        target, state = watched.target, watched.state
+        identity = None if state.adopts else state.identity
+        self.bus.keep(lambda store: store.belongs(target, identity))
+
+    def files(self, watched: Watched) -> None:
+        """Read the signals of a loop, what holds it, and whether a person released it."""
+        target = watched.target
+        stamp = watched.new_signal()
+        if stamp is not None:
+            watched.begin_iteration(self.reset_total)
+            self.bus.keep(lambda store: store.new_iteration(target, self.reset_total, stamp))
+            self.bus.say("iteration", target, {})
+        if watched.state.halted is not None:
+            if self._let_go(watched):
+                self._halts.discard(target)
+                self.bus.say("released", target, {"why": "a person released it"})
+            else:
+                self._keep_halt(watched)
+        self._hold(watched)
+
+    def _hold(self, watched: Watched) -> None:
+        """Note whether an ``.auto-stop`` holds it; of one that is halted, it need not be known."""
+        before, target = watched.state, watched.target
+        stop = held(watched.directories, target, self.bus.store) if before.halted is None else None
+        now = str(stop) if stop else None
+        if now == before.held:
+            return
+        watched.state = evolve(before, held=now)
+        self.news(watched)
+        if now is not None:
+            self.bus.say("held", target, {"file": now})
+        elif before.halted is None:
+            self.bus.say("held_over", target, {"file": before.held})
+
+    def halt(self, watched: Watched, reason: str, why: str) -> None:
+        """Note that stallkit leaves it alone from now on."""
+        facts: dict[str, Any] = {"reason": reason, "why": why}
+        if watched.directory is not None and not self.dry_run:
+            try:
+                facts["file"] = str(write_stop(watched.directory, reason, why, watched.target))
+            except StoreError as error:
+                facts["file_error"] = str(error)
+        file = facts.get("file")
+        self._stop_files[watched.target] = Path(file) if file else None
+        self._keep_halt(watched)
+        self.bus.say("auto_stop", watched.target, facts)
+
+    def _keep_halt(self, watched: Watched) -> None:
+        """Write a halt until it is on the disk; one that is not there yet cannot have been released."""
+        target, why = watched.target, watched.state.halted
+        if self.dry_run or target in self._halts or target in self._halting:
+            return
+        file = self._stop_files.get(target)
+
+        def kept(well: bool) -> None:
+            self._halting.discard(target)
+            if well:
+                self._halts.add(target)
+
+        self._halting.add(target)
+        self.bus.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
+
+    def _let_go(self, watched: Watched) -> bool:
+        """Whether a person ran `stallkit release` since it was halted."""
+        store = self.bus.store
+        if store is None or self.dry_run or watched.target not in self._halts:
+            return False
+        try:
+            if store.halted(watched.target) is not None:
+                return False
+        except StoreError:
+            return False
+        watched.release()
+        return True
+
+    def muted(self, watched: Watched, waited_s: float) -> bool:
+        """Whether a person wants no notice of what has been there for so long."""
+        try:
+            mute = self.bus.store.muted(watched.target) if self.bus.store else None
+        except StoreError:
+            return False
+        return mute is not None and mute.holds(time.time(), time.time() - waited_s)
+
+    def note(self, watched: Watched, before: SessionState) -> None:
+        """Note a wait for a limit, for a later supervisor; a dry run leaves no wait behind."""
+        target, state = watched.target, watched.state
+        if self.dry_run:
+            pass
+        elif state.waits and (state.free_at != before.free_at or not before.waits):
+            left = None if state.free_at is None else state.free_at - self.clock()
+            free_at = None if left is None else time.time() + left
+            self.bus.keep(lambda store: store.wait(target, free_at))
+        elif before.waits and not state.waits:
+            self.bus.keep(lambda store: store.wait_over(target))
+        self.news(watched)
+
+    def news(self, watched: Watched) -> None:
+        """Note that its status changed since the last sweep."""
+        self._news[watched.target] = watched.as_object()
+
+    def swept(self) -> None:
+        """Write all changes of a sweep in one note."""
+        if self._news:
+            news, self._news = self._news, {}
+            self.bus.keep(lambda store: store.saw(news))

@@ -1,0 +1,192 @@
+"""Carrying out a decision on a watched session, in a thread: look again, write the intent, act, write the outcome.
+
+This order makes a crash safe: an intent is on the disk before anything is done, and one without an outcome is never
+repeated.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Callable, Sequence
+
+from attrs import evolve, field, frozen
+
+from stallkit.config import sessions_file
+from stallkit.detect.engine import Engine
+from stallkit.errors import SessionGone, StoreError, TransportError
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
+from stallkit.press.check import observe
+from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
+from stallkit.press.gate import End, Outcome, press
+from stallkit.press.policy import Policy
+from stallkit.press.rules import Scene
+from stallkit.press.send import send
+from stallkit.press.who_asks import UNREAD, came_later
+from stallkit.transports.base import Transport
+from stallkit_supervisor.loop_files import held
+from stallkit_supervisor.observed import Observed, observed
+from stallkit_supervisor.reopen import Reopening, reopen, reopening
+from stallkit_supervisor.restart import Restarter
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.shell_prompt import ShellPrompt
+from stallkit_supervisor.store import Halted, Store
+
+__all__ = ["Recoverer"]
+
+MORE_TRIES = 3
+LINES = 40  # kept of the last screen: usually a crash's trace
+
+
+@frozen
+class Recoverer:
+    """Acts on sessions, one at a time each; `clock` and `sleep` are for the gate."""
+
+    engine: Engine
+    store: Store | None
+    hands: RecoveryCommands = field(factory=RecoveryCommands)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def act(
+        self,
+        transport: Transport,
+        name: str,
+        decision: Action,
+        config: WatchConfig,
+        was: Observed,
+        directories: Sequence[Path] = (),
+        last: Snapshot | None = None,
+    ) -> Outcome:
+        """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
+
+        An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at once more.
+        `last` is the look that was decided on, where it is known: both decisions are made of the same scene.
+        """
+        if isinstance(decision, Resume):
+            decision = evolve(decision, keys=self.hands.resume)
+        seen: Snapshot | None = None  # for a session that is gone: it can only be started again
+        try:
+            verdict, seen = observe(transport, self.engine, sleep=self.sleep, clock=self.clock)
+        except SessionGone as error:
+            again = isinstance(decision, Restart) and not decision.resumes and self.hands.restart
+            doubt = None if again else str(error)
+        except TransportError as error:
+            doubt = str(error)
+        else:
+            seen = evolve(seen, target=last.target if last else name)  # it may have been reached by its pane's number
+            doubt = self._doubt(decision, config.policy, was, verdict, seen)
+            if (
+                doubt is None
+                and isinstance(decision, Press | Choose)
+                and last is not None
+                and last.identity == seen.identity
+            ):
+                doubt = came_later(seen, last)
+        how: Reopening | str | None = None
+        if doubt is None and isinstance(decision, Restart) and decision.resumes:
+            how = self._reopening(transport)
+            doubt = how if isinstance(how, str) else None
+        stop = held(directories, name, self.store)
+        if doubt is not None or stop is not None:
+            return Outcome(End.REFUSED, doubt or f"{stop} is there", after=seen)
+        try:
+            intent = self._intend(name, decision, config, was, seen)
+        except StoreError as error:
+            return Outcome(End.REFUSED, f"not done, as it cannot be recorded: {error}")
+        except Halted as error:
+            return Outcome(End.REFUSED, error.why, after=seen)
+        directory = directories[0] if directories else None
+        if isinstance(how, Reopening) and seen is not None:
+            self._keep_last(name, seen)
+            store, register = self.store, self._register
+            outcome = reopen(how, transport, name, self.engine, store, register, directory, self.clock, self.sleep)
+        else:
+            outcome = self._do(transport, name, decision, seen, directory)
+        return outcome if intent is None else self._concluded(intent, outcome)
+
+    def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
+        """The reason against it, after another look; None where there is none."""
+        if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
+            return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows
+        if observed(verdict) != was:
+            return f"it is no longer what was seen: {verdict.reasons[-1]}"
+        again = policy.decide(verdict, Scene.of(seen))
+        if isinstance(decision, Press | Choose | Send) and again != decision:
+            if not (seen.kernel and seen.kernel.readers):
+                return UNREAD
+            return getattr(again, "why", "there is nothing to press now")
+        if isinstance(decision, Choose | Send | Interrupt) or (isinstance(decision, Restart) and decision.resumes):
+            return None
+        possible = self.hands.restart if isinstance(decision, Restart) else decision.keys
+        return None if possible else "nothing is configured for it"
+
+    def _intend(
+        self, name: str, decision: Action, config: WatchConfig, was: Observed, seen: Snapshot | None
+    ) -> int | None:
+        """Write down the intent; None where there is no store.  Raises StoreError, Halted."""
+        if self.store is None:
+            return None
+        keys = None if isinstance(decision, Choose | Restart | Send) else str(decision.keys)
+        what = ("", "", "", None) if seen is None else (seen.identity, seen.screen.fingerprint, str(was), keys)
+        limits = config.restarts if isinstance(decision, Restart) else config.limits
+        return self.store.intend(name, type(decision).__name__.lower(), *what, limits=limits)
+
+    def _concluded(self, intent: int, outcome: Outcome) -> Outcome:
+        """Write down the outcome."""
+        assert self.store is not None  # it gave the intent
+        try:
+            self.store.conclude(intent, outcome.end, outcome.why)
+        except StoreError as error:
+            return evolve(outcome, why=f"{outcome.why}; {error}")
+        return outcome
+
+    def _do(
+        self, transport: Transport, name: str, decision: Action, seen: Snapshot | None, directory: Path | None
+    ) -> Outcome:
+        if seen is None:
+            return self._restarter.anew(transport, name, directory)
+        if isinstance(decision, Send):
+            sending = send(transport, decision.text, self.engine, clock=self.clock, sleep=self.sleep)
+            return sending.outcome or Outcome(End.REFUSED, sending.why, after=seen)
+        if isinstance(decision, Interrupt):
+            return self._interrupt(transport, decision, seen)
+        if not isinstance(decision, Restart):
+            return press(transport, decision, seen, self.engine, self.clock, self.sleep)
+        self._keep_last(name, seen)
+        if seen.alive is False:
+            return self._restarter.in_place(transport, name, seen)
+        return ShellPrompt(transport, self.engine, self.clock, self.sleep).run(self.hands.restart)
+
+    def _interrupt(self, transport: Transport, decision: Interrupt, seen: Snapshot) -> Outcome:
+        """Tried a few times: a spinner may be drawn anew at the very moment of the press."""
+        outcome = press(transport, decision, seen, self.engine, self.clock, self.sleep)
+        for _ in range(MORE_TRIES):
+            if outcome.pressed or outcome.after is None:
+                break
+            outcome = press(transport, decision, outcome.after, self.engine, self.clock, self.sleep)
+        return outcome
+
+    def _reopening(self, transport: Transport) -> Reopening | str:
+        try:
+            return reopening(transport, self.engine, self._register, self.sleep)
+        except TransportError as error:
+            return str(error)
+
+    @property
+    def _register(self) -> Path | None:
+        return self.store.path.with_name(sessions_file().name) if self.store else None
+
+    @property
+    def _restarter(self) -> Restarter:
+        return Restarter(self.hands.restart, self._register, self.store)
+
+    def _keep_last(self, name: str, seen: Snapshot) -> None:
+        """What a restart would lose: the last screen, and the exit status or None where that is unknown."""
+        if self.store is not None:
+            lines = [line for line in seen.screen.text.splitlines() if line.strip()]
+            with suppress(StoreError):
+                facts = {"exit_status": seen.exit_status, "alive": seen.alive, "screen": lines[-LINES:]}
+                self.store.incident(name, "before_restart", facts)

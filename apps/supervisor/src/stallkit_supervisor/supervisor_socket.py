@@ -1,0 +1,200 @@
+"""A supervisor answers at a socket of its own: what its sessions do, the verdict on one, and each event as it happens.
+
+Requests are those of `daemon_socket`, one a connection:
+
+* ``{"do": "status"}``: its process, policy and summary, and each session.
+* ``{"do": "verdict", "target": TARGET}``: the verdict of the last look at one, with its signals.
+* ``{"do": "events"}``: each event from now on, as a line ``{"progress": EVENT}``, until the client leaves.  Where
+  nothing happens, ``{"progress": null}`` comes every few seconds; at its end ``{"over": true}``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections import deque
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, AsyncIterator, Callable
+
+from stallkit import private
+from stallkit.config import state_dir
+from stallkit.daemon_socket import Progress, Server
+from stallkit.errors import StallkitError
+from stallkit.jsonio import dump, unstructure
+from stallkit.jsonlog import encode
+from stallkit.press.events import Event
+from stallkit.terminal.text import escaped
+from stallkit_supervisor.supervisor import Supervisor
+from stallkit_supervisor.supervisor_client import own_socket, remove_dead
+from stallkit_supervisor.watched import Watched
+
+__all__ = ["answering"]
+
+SUBSCRIBERS = 32  # clients at once that get events, each by a thread
+HELD = 1_000  # events that wait for a client
+ALIVE_S = 5.0  # between two lines to a client: who has gone is noticed then
+ANSWER_S = 5.0  # for the supervisor's loop to answer
+
+
+class NotAnswered(StallkitError):
+    """A request that cannot be answered."""
+
+
+class _Subscriber:
+    """One client's events; `put` and `end` are called by the supervisor, and never wait."""
+
+    def __init__(self, held: int) -> None:
+        self._events: deque[str] = deque()
+        self._held, self._changed = held, threading.Condition()
+        self._over, self._lost = False, False
+
+    def put(self, line: str) -> None:
+        with self._changed:
+            self._lost = self._lost or len(self._events) >= self._held
+            if not self._lost:
+                self._events.append(line)
+            self._changed.notify()
+
+    def end(self) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+
+    def pass_on(self, progress: Progress, alive_s: float) -> None:
+        """Send what comes until the end.  Raises OSError where the client left, NotAnswered where it was too slow."""
+        while True:
+            with self._changed:
+                if not (self._events or self._over or self._lost):
+                    self._changed.wait(alive_s)
+                lines, over, lost = list(self._events), self._over, self._lost
+                self._events.clear()
+            for line in lines or [] if over or lost else lines or ["null"]:
+                progress(json.loads(line))
+            if lost:
+                raise NotAnswered("events", "", "it read too slowly, and events were lost", "subscribe again")
+            if over:
+                return
+
+
+class _Answers:
+    """What a supervisor answers; called by the socket's threads, while the supervisor's loop runs."""
+
+    def __init__(self, supervisor: Supervisor, held: int, alive_s: float) -> None:
+        self._supervisor, self._held, self._alive_s = supervisor, held, alive_s
+        self._loop = asyncio.get_running_loop()
+        self._since = time.time()
+        self._lock = threading.Lock()
+        self._subscribers: set[_Subscriber] = set()
+        self._over = False
+
+    def __call__(self, request: dict[str, Any], progress: Progress) -> dict[str, Any]:
+        match request.get("do"):
+            case "status":
+                return self._in_loop(self._status)
+            case "verdict":
+                return self._in_loop(partial(self._verdict, str(request.get("target"))))
+            case "events":
+                return self._events(progress)
+            case other:
+                raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict or events")
+
+    def said(self, event: Event) -> None:
+        """Pass an event on; the supervisor's hook."""
+        with self._lock:
+            if self._subscribers:
+                line = json.dumps(dump(event))
+                for one in self._subscribers:
+                    one.put(line)
+
+    def end(self) -> None:
+        """No more events come."""
+        with self._lock:
+            self._over = True
+            for one in self._subscribers:
+                one.end()
+
+    def _events(self, progress: Progress) -> dict[str, Any]:
+        subscriber = _Subscriber(self._held)
+        with self._lock:
+            if self._over or len(self._subscribers) >= SUBSCRIBERS:
+                why = "it is ending" if self._over else f"{SUBSCRIBERS} clients get its events already"
+                raise NotAnswered("events", "", why, "try again later")
+            self._subscribers.add(subscriber)
+        try:
+            progress(None)  # from here on nothing is missed
+            subscriber.pass_on(progress, self._alive_s)
+        finally:
+            with self._lock:
+                self._subscribers.discard(subscriber)
+        return {"over": True}
+
+    def _in_loop(self, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The answer, made between two steps of the supervisor."""
+
+        async def made() -> dict[str, Any]:
+            return answer()
+
+        values = asyncio.run_coroutine_threadsafe(made(), self._loop).result(ANSWER_S)
+        redacted: dict[str, Any] = json.loads(encode(values))
+        return redacted
+
+    def _status(self) -> dict[str, Any]:
+        supervisor = self._supervisor
+        return {
+            "version": 1,
+            "pid": os.getpid(),
+            "since": self._since,
+            "policy": supervisor.config.policy.name,
+            "summary": supervisor.summary,
+            "short": escaped(supervisor.summary),  # the line of `status --short`
+            "servers": supervisor.servers,
+            "sessions": [self._row(watched) for watched in supervisor.sessions.values()],
+        }
+
+    def _verdict(self, target: str) -> dict[str, Any]:
+        watched = self._supervisor.sessions.get(target)
+        if watched is None:
+            raise NotAnswered("verdict", target, "it is not watched here", "see stallkit status for what is")
+        said = unstructure(watched.verdict) if watched.verdict else None
+        return {"version": 1, "session": self._row(watched), "verdict": said}
+
+    def _row(self, watched: Watched) -> dict[str, Any]:
+        ago = self._supervisor.since_look(watched)
+        seen_at = None if ago is None else time.time() - ago
+        return {"target": watched.target, **watched.as_object(), "need": watched.need, "seen_at": seen_at}
+
+
+@asynccontextmanager
+async def answering(
+    supervisor: Supervisor,
+    tell: Callable[[str], None],
+    folder: Path | None = None,
+    held: int = HELD,
+    alive_s: float = ALIVE_S,
+) -> AsyncIterator[Path | None]:
+    """Answer for this supervisor while the context lasts; the socket's path, None where it could not be made.
+
+    It is in the state directory; `tell` is called with why it could not be made.  Enter it before the supervisor.
+    """
+    folder = folder or state_dir()
+    answers = _Answers(supervisor, held, alive_s)
+    try:
+        private.folder(folder)
+        remove_dead(folder)
+        server = await asyncio.to_thread(Server, own_socket(folder), answers)
+    except OSError as error:
+        tell(f"no socket for status and events in {folder}: {error.strerror or error}; it watches all the same")
+        yield None
+        return
+    supervisor.subscribe(answers.said)
+    try:
+        yield server.path
+    finally:
+        supervisor.unsubscribe(answers.said)
+        answers.end()
+        await asyncio.to_thread(server.close)

@@ -1,0 +1,89 @@
+"""``stallkit packs``: the installed packs, and the order in which their signatures are tried."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.tables import page_table, ruled, wide_console
+from stallkit.packs.registry import Engine
+
+__all__ = ["packs_command"]
+
+
+@click.command("packs")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--signatures", is_flag=True, help="List every signature in the order of trial.")
+@click.pass_context
+def packs_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
+    """List the installed packs in order, with their versions; name those that cannot be used.
+
+    \b
+    Exit codes: 0 all usable; 1 none installed, or one is broken.
+    Example:    stallkit packs --signatures
+    """
+    engine = Engine.default()
+    if as_json:
+        print_json(_packs_as_object(engine))
+    else:
+        _print_packs(engine, signatures)
+        for problem in engine.problems:
+            click.echo(f"stallkit: {shown(problem)}", err=True)
+    ctx.exit(Exit.OK if engine.packs and not engine.problems else Exit.ERROR)
+
+
+def _packs_as_object(engine: Engine) -> dict[str, object]:
+    return {
+        "version": 1,
+        "packs": [
+            {
+                "name": pack.name,
+                "version": pack.version,
+                "distribution": pack.distribution,
+                "priority": pack.priority,
+                "foreground": sorted(pack.foreground),
+                "signatures": len(pack.signatures),
+            }
+            for pack in engine.packs
+        ],
+        "order": [rule.name for rule in engine.rules],
+        "problems": [str(problem) for problem in engine.problems],
+    }
+
+
+def _print_packs(engine: Engine, signatures: bool) -> None:
+    if not engine.packs:
+        click.echo("stallkit: no pack is installed; pip install 'stallkit[packs]'", err=True)
+        return
+    made = wide_console()
+    table = _table(made, "pack", "version", "distribution", "prio", "count", "programs")
+    for pack in engine.packs:
+        programs = ", ".join(sorted(pack.foreground)) or "any"
+        numbers = (str(pack.priority), str(len(pack.signatures)))
+        table.add_row(*map(shown, (pack.name, pack.version, pack.distribution, *numbers, programs)))
+    tables = [table]
+    if signatures:
+        table = _table(made, "", "signature", "kind", "severity", "keys")
+        tier = None
+        for number, rule in enumerate(engine.rules, 1):
+            signature = rule.signature
+            if signature.tier is not tier:
+                tier = signature.tier
+                table.add_row("", Text(f"tier {tier.name.lower()}", "bold"))
+            keys = str(signature.dismissal.keys) if signature.dismissal else ""
+            cells = (str(number), rule.name, signature.kind or signature.state, signature.severity, keys)
+            table.add_row(*map(shown, cells))
+        tables.append(table)
+    page_table(made, *tables)
+
+
+def _table(console: Console, *columns: str) -> Table:
+    """A table that folds in a narrow terminal: programs and keys, before any name or number is cut."""
+    table = Table(box=ruled(console), header_style="bold", pad_edge=False, padding=0 if console.is_terminal else (0, 1))
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in ("programs", "keys"))
+    return table

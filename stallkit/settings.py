@@ -1,0 +1,243 @@
+"""The settings: ``stallkit.toml``, what overrides it, and what the library itself takes of it.
+
+Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the named file, or what counts of the working directory's
+(`stallkit.settings_files`), then the user's, then the default.  Values are not converted: "no" is not a truth value, a
+text is not a list of letters, and 1 is not a text.
+
+An installed supervisor offers a class with more tables in place of `Settings`; without it these tables are not read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, Callable, Collection, Iterable, Mapping
+
+import attrs
+from attrs import Attribute, evolve, field, fields, frozen
+
+from stallkit.class_schema import closed, schema_of, some_of
+from stallkit.config import FILE, STALL_TIMEOUT
+from stallkit.distributions import offered
+from stallkit.durations import seconds_of
+from stallkit.errors import ConfigError
+from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy_file import PROFILES, load_policy, policy_from
+from stallkit.press.policy_schema import policy_table
+from stallkit.settings_files import Found, say, settings_files
+from stallkit.toml_file import TomlError, TomlFile, structured
+
+__all__ = [
+    "LookSettings",
+    "RecordSettings",
+    "Settings",
+    "TmuxSettings",
+    "checked_files",
+    "configured_policy",
+    "read",
+    "seconds",
+    "settings_of",
+    "settings_schema",
+    "tables",
+]
+
+
+def seconds(holder: object, attribute: Attribute[Any], given: float | None) -> None:
+    """Raise ValueError for an invalid time."""
+    if given is not None and not (given > 0 and math.isfinite(given)):
+        raise ValueError(f"{attribute.name} must be a number of seconds over 0, not {given!r}")
+
+
+@frozen
+class LookSettings:
+    """What the library takes of ``[watch]``."""
+
+    stall_timeout_s: float | None = field(default=None, validator=seconds)
+    dry_run: bool = False
+
+
+@frozen
+class TmuxSettings:
+    """``[tmux]``: the server that commands reach without -L, -S or ``$STALLKIT_TMUX`` (`stallkit.tmux_socket`)."""
+
+    socket: str | None = None
+
+
+@frozen
+class RecordSettings:
+    """``[record]``: what is kept of a screen that asks: the rows of its dialog, or all (`config.records_screens`)."""
+
+    screens: bool = False
+
+
+@frozen
+class Settings:
+    """The settings that the library takes, and the policy."""
+
+    watch: LookSettings = field(factory=LookSettings)
+    tmux: TmuxSettings = field(factory=TmuxSettings)
+    record: RecordSettings = field(factory=RecordSettings)
+    policy: Policy = CAREFUL
+
+
+def tables() -> tuple[str, ...]:
+    """The tables that are read, but for ``[tmux]``, of which `stallkit.tmux_socket` tells."""
+    return tuple(one.name for one in fields(_kind()) if one.name != "tmux")
+
+
+def read(
+    path: Path | None,
+    environment: Mapping[str, str],
+    *,
+    policy: str | None = None,
+    tell: Callable[[str], object] = say,
+    about: Collection[str] | None = None,
+    **watch: Any,
+) -> tuple[Settings, str]:
+    """The settings of a file, or of the user's and the working directory's if none is named; and the files' names.
+
+    `policy` and `watch` (keys of ``[watch]``) are flags, None if not given.  `tell` gets a line for each setting of the
+    tables `about` (all) that does not count, and for a file of the working directory that is invalid and was not
+    allowed.  Raises ConfigError, which names the file, for any other invalid one.
+    """
+    settings, where = _merged(checked_files(path, about, tell))
+    if watch.get("stall_timeout_s") is None:
+        watch["stall_timeout_s"] = _stall_timeout(environment)
+    try:
+        looks = evolve(settings.watch, **{name: value for name, value in watch.items() if value is not None})
+    except ValueError as error:
+        raise ConfigError("flags", str(error), "give a number of seconds") from error
+    chosen = _patient(load_policy(policy) if policy else settings.policy, looks.stall_timeout_s)
+    return evolve(settings, watch=looks, policy=chosen), where
+
+
+def configured_policy(flag: str | None, config: Path | None = None, tell: Callable[[str], object] = say) -> Policy:
+    """The policy that a flag names, else that of the settings (careful if they say nothing), with their patience.
+
+    Raises ConfigError, as `read`.
+    """
+    return read(config, os.environ, policy=flag, tell=tell, about=["policy"])[0].policy
+
+
+def settings_of(found: Found) -> Settings:
+    """The settings of one file, also those that do not count.  Raises ConfigError where they are invalid."""
+    return _structured(_rooted(found))
+
+
+def checked_files(
+    path: Path | None, about: Collection[str] | None = None, tell: Callable[[str], object] = say
+) -> list[Found]:
+    """The files of which anything counts, each checked alone, so that the one at fault is named, as `read`."""
+    checked = list(map(_checked, settings_files(path)))
+    for line in (line for found in checked for line in found.complaints(tables() if about is None else about)):
+        tell(line)
+    return [found for found in checked if found.counts or not found.foreign]
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON schema of ``stallkit.toml``, for editors: from the classes that it is read into."""
+    known = {one.name: one.type for one in attrs.fields(attrs.resolve_types(_kind())) if one.name != "policy"}
+    policy = some_of({"type": "string", "description": f"a file, or {', '.join(PROFILES)}"}, policy_table())
+    of_tables = {"format": {"const": 1}, **{name: schema_of(kind) for name, kind in known.items()}, "policy": policy}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The settings of stallkit"}
+    return {**head, **closed(of_tables)}
+
+
+def _kind() -> type[Settings]:
+    """The class with all tables that are read."""
+    return offered("settings") or Settings
+
+
+def _patient(policy: Policy, stall_timeout_s: float | None) -> Policy:
+    """The policy with the stall time-out that is set in place of its own patience, if it has any."""
+    return evolve(policy, patience_s=stall_timeout_s) if policy.patient and stall_timeout_s is not None else policy
+
+
+def _checked(found: Found) -> Found:
+    try:
+        settings_of(found)
+    except ConfigError as error:
+        if not found.foreign:
+            raise
+        return Found(TomlFile(found.file.path, {}), str(error), broken=True)
+    return found
+
+
+def _merged(files: Iterable[Found]) -> tuple[Settings, str]:
+    """What counts of the files, a later one over those before it, and their names."""
+    names, merged = list[str](), dict[str, Any]()
+    for found in files:
+        counts = found.counts if found.foreign else _rooted(found).data
+        names.append(found.file.path)
+        for key, value in counts.items():
+            merge = isinstance(value, dict) and isinstance(merged.get(key), dict)
+            merged[key] = {**merged[key], **value} if merge else value
+    where = " and ".join(names) or FILE
+    return _structured(TomlFile(where, merged)), where
+
+
+def _rooted(found: Found) -> TomlFile:
+    """The file, with its policy's file beside it.  Raises ConfigError where that is not part of what was allowed."""
+    file, policy = found.file, found.file.data.get("policy")
+    if not isinstance(policy, str) or policy in PROFILES:
+        return file
+    if found.allowed:
+        why, todo = "policy names another file, which may change", "write its rules here, as [policy]"
+        raise ConfigError(file.path, why, todo, file.lines.of("policy"))
+    beside = {} if found.foreign else {"policy": str(Path(file.path).absolute().parent / policy)}
+    return evolve(file, data={key: value for key, value in file.data.items() if key != "policy"} | beside)
+
+
+def _stall_timeout(environment: Mapping[str, str]) -> float | None:
+    given = environment.get(STALL_TIMEOUT)
+    if not given:
+        return None
+    try:
+        return LookSettings(stall_timeout_s=seconds_of(given)).stall_timeout_s
+    except ValueError as error:
+        raise ConfigError(
+            f"${STALL_TIMEOUT}", f"{given!r} is not a time over 0", "write 30s, 2m, or a number of seconds"
+        ) from error
+
+
+def _structured(file: TomlFile) -> Settings:
+    given, lines = dict(file.data), file.lines
+
+    def error(key: str, why: str, todo: str) -> ConfigError:
+        return ConfigError(file.path, why, todo, lines.of(key))
+
+    if given.pop("format", 1) != 1:
+        raise error("format", f"it is of format {file.data['format']}", "update stallkit, or write format = 1")
+    policy = given.pop("policy", {})
+    if isinstance(policy, str):
+        chosen = load_policy(policy)
+    elif isinstance(policy, dict):
+        name = policy.get("profile", CAREFUL.name)
+        chosen = policy_from(policy, file.path, name, "[policy]", lines.under("policy"))
+    else:
+        raise error("policy", "policy is neither a name nor a table", f"name one of {', '.join(PROFILES)}")
+    kind = _kind()
+    for one in fields(kind):
+        value, several = given.get(one.name, {}), one.name == "session"
+        if not all(isinstance(table, dict) for table in (value if several and isinstance(value, list) else [value])):
+            begin = f"[[{one.name}]]" if several else f"[{one.name}]"
+            raise error(one.name, f"{one.name} is not a table", f"begin it with {begin}")
+    if kind is Settings:
+        given = _own(given)
+    try:
+        return evolve(structured(evolve(file, data=given), kind), policy=chosen)
+    except TomlError as wrong:
+        raise ConfigError(file.path, wrong.why, "correct it (docs/watch.md)", wrong.line) from wrong
+
+
+def _own(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the library knows of these tables: the rest is a supervisor's, which is not installed to check it."""
+    known = {
+        one.name: {key.name for key in fields(one.type)} for one in fields(attrs.resolve_types(Settings)) if one.type
+    }
+    return {
+        name: {key: value for key, value in table.items() if key in known[name] or name != "watch"}
+        for name, table in given.items()
+        if name in known
+    }
