@@ -82,6 +82,12 @@ class Verdict:
         return self.detection.request
 
     @property
+    def asking_rows(self) -> list[str]:
+        """What is kept of a screen that asks: the rows of a dialog that its pack wholly recognises, else a few."""
+        dialog = self.detection.dialog
+        return [row.text.rstrip() for row in dialog.rows] if dialog else self.detection.screen.live
+
+    @property
     def says_it_works(self) -> bool:
         """Whether the program itself says that it works, by its screen or a guarded signal: only then it may be hung.
 

@@ -20,12 +20,12 @@ from stallkit_operator.item import Item, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.composer_of import composer_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes
+from stallkit_supervisor.topic import topic_of
 from started import House
 from terminals import wait_for
 
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import KeysRefused, StartRefused, TransportError
-from stallkit.judging.topic import topic_of
 from stallkit.press.check import check, observe
 from stallkit.press.gate import Answer, End, Forced, press
 from stallkit.press.send import Sent, send

@@ -17,7 +17,6 @@ from stallkit.evidence.agents import asked, starts_others
 from stallkit.evidence.facts import Member
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
-from stallkit.judging.topic import Topic, What
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.gate import End
 from stallkit.press.hang import Watchdog
@@ -40,6 +39,7 @@ from stallkit_supervisor.state import on_look, on_signal
 from stallkit_supervisor.store import ACTS, Store
 from stallkit_supervisor.summary import Need
 from stallkit_supervisor.telling import Telling
+from stallkit_supervisor.topic import Topic, What
 
 __all__ = ["Watched"]
 

@@ -14,10 +14,10 @@ from attrs import frozen
 from stallkit.detect.request import how_many
 from stallkit.detect.signature import State
 from stallkit.evidence.signal import Guard
-from stallkit.judging.topic import ending
 from stallkit.press.events import Event
 from stallkit.redact.redact import redact_all
 from stallkit.terminal.text import cut, escaped
+from stallkit_supervisor.topic import ending
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "in_a_line", "question_first", "short", "what_of"]
 
