@@ -129,10 +129,6 @@ class Request:
                 values = (command,) if command else ()
             case FieldType.PATH:
                 values = self.paths(name)
-                values = values if all(map(_straight, values)) else ()
+                if any(".." in one.split("/") or posixpath.normpath(one) != one.rstrip("/") for one in values):
+                    return ()  # it leads elsewhere than down
         return values if all(map(str.isprintable, values)) else ()
-
-
-def _straight(path: str) -> bool:
-    """Whether a path leads nowhere but down."""
-    return ".." not in path.split("/") and posixpath.normpath(path) == path.rstrip("/")
