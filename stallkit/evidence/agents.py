@@ -7,8 +7,7 @@ process of the foreground counts, not only the first.  What is not known decides
 from __future__ import annotations
 
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from typing import Collection, Iterable, Mapping, Sequence
+from typing import Collection, Iterable, Sequence
 
 from attrs import evolve
 
@@ -56,32 +55,6 @@ def agents_of(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]
     """The agents themselves: by their own names, or else by that of an interpreter's script."""
     there = [one for one in (_alive(kernel) if kernel else ()) if _known(known, one)]
     return [one for one in there if one.names & known] or there
-
-
-def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
-    """Whether a process that runs this file is the program of that name: by its pack's patterns, else to the letter.
-
-    A `name` with a slash is the file itself.  What a program calls itself proves nothing.
-
-    >>> is_proven("acme", "/opt/acme"), is_proven("acme", "/tmp/acme.js"), is_proven("acme", "/tmp/acme", ["*/bin/*"])
-    (True, False, False)
-    """
-    if path is None:
-        return False
-    if executables:
-        return any(fnmatchcase(path, pattern) for pattern in executables)
-    return path == name if "/" in name else path.rpartition("/")[2] == name
-
-
-def proven(programs: Mapping[str, Sequence[str]], kernel: KernelFacts | None) -> frozenset[str]:
-    """The programs, of these with the patterns of their executables, that read the terminal and nothing else does.
-
-    Empty if who reads is unknown.
-    """
-    if kernel is None or not kernel.readers or kernel.reader is not None:
-        return frozenset()
-    paths = [one.path for one in kernel.readers]
-    return frozenset(name for name, known in programs.items() if all(is_proven(name, path, known) for path in paths))
 
 
 def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Detection:
