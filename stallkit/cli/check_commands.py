@@ -23,15 +23,14 @@ from stallkit.detect.dialog_parser import Reading
 from stallkit.detect.engine import Fate, Report
 from stallkit.detect.matcher import Found
 from stallkit.detect.signature import Clause, Kind, State
-from stallkit.evidence.hang import HUNG_AFTER_S
-from stallkit.evidence.kernel_summary import arguments
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.table import decide, otherwise
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import check_session, observe
-from stallkit.press.check_text import printed
+from stallkit.press.check_text import arguments, printed
 from stallkit.press.events import EventLog
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.settings import configured_policy
 from stallkit.signals.tool_call import asked_inside
 

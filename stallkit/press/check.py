@@ -11,20 +11,18 @@ from typing import Callable, Iterator, Self
 from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Detection, Engine, Match
-from stallkit.detect.screen_diff import LITTLE, moved
 from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
 from stallkit.evidence.ended_turn import How
-from stallkit.evidence.hang import HUNG_AFTER_S
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.json_form import SPREAD, Time, alike, json_form
-from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import press
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.hung_check import hung_now
 from stallkit.press.outcome import End, Outcome
 from stallkit.press.policy import Policy
@@ -33,7 +31,7 @@ from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.short_repr import short_repr
 from stallkit.signals.tool_call import AskedInside, asked_inside
-from stallkit.terminal.screen import Screen
+from stallkit.terminal.screen import LITTLE, Screen, moved
 from stallkit.transports.base import Amid, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
@@ -273,9 +271,9 @@ def check_session(
     except SessionGone as error:
         return _gone(transport, error, log)
     inside = asked_inside(seen)
-    asked = next((one for one in inside if one.asks_surely), None) if may_ask_inside(verdict) else None
+    asked = next((one for one in inside if one.asks_surely), None) if verdict.may_ask_inside else None
     if asked is not None:
-        verdict = asks_inside(verdict, asked.asks)
+        verdict = verdict.but_asked_inside(asked.asks)
     elif verdict.says_it_works:
         verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from stallkit.detect.signature import State
 from stallkit.evidence.agents import agents_of
-from stallkit.evidence.hang import HUNG_AFTER_S, Hung, Sighting, Watchdog
 from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.evidence.turn_counters import turn_counters
-from stallkit.judging.verdict import Verdict
+from stallkit.judging.verdict import Hung, Verdict
+from stallkit.press.hang import HUNG_AFTER_S, Sighting, Watchdog, turn_counters
 from stallkit.probes.process_tree import sample
 from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.signals.descent import at_work

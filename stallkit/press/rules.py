@@ -9,12 +9,12 @@ from typing import Collection, Iterable, Mapping
 from attrs import field, fields, frozen
 
 from stallkit.detect.signature import Kind, Severity, State
-from stallkit.evidence.agents import proven
 from stallkit.evidence.ended_turn import How
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.press.asked import Asked
+from stallkit.press.who_asks import proven
 from stallkit.short_repr import short_repr
 
 __all__ = ["ANY_AGENT", "CONDITIONS", "WORDS", "Act", "Rule", "Scene"]

@@ -14,7 +14,7 @@ from typing import Collection, Iterable, Iterator
 
 from attrs import define, field
 
-from stallkit.evidence.hang import Activity, Connection, ProcessActivity, outgoing
+from stallkit.probes.activity import Activity, Connection, ProcessActivity, outgoing
 from stallkit.probes.procfs import DIRECTORY, PROC, TICKS, ProcEntry, Stat, children_of, stat_of
 from stallkit.probes.tcp_sockets import Sockets, TcpSockets
 

@@ -15,8 +15,7 @@ from stallkit.config import relay_socket
 from stallkit.daemon import DaemonError
 from stallkit.daemon_socket import ask
 from stallkit.probes.procfs import PROC, Process, stat_of
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import Status, StatusKind, StatusState
+from stallkit.terminal.marks import Marks, Status, StatusKind, StatusState
 
 __all__ = ["NAME", "Relayed", "inner_leader_of", "relay_above", "relayed"]
 

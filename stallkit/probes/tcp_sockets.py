@@ -15,7 +15,7 @@ from typing import Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from stallkit.evidence.hang import Connection
+from stallkit.probes.activity import Connection
 from stallkit.probes.procfs import PROC
 
 __all__ = ["Sockets", "TcpSockets", "parsed"]

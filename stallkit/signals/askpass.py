@@ -22,7 +22,7 @@ from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.terminal_readers import ancestors
 from stallkit.redact.redact import redact
-from stallkit.terminal.program_status import plain
+from stallkit.terminal.marks import plain
 
 __all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
 

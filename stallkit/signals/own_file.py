@@ -11,7 +11,7 @@ from typing import Any
 from stallkit import private
 from stallkit.probes.procfs import PROC
 from stallkit.signals.publisher import MAX_BYTES, Publisher
-from stallkit.terminal.program_status import plain
+from stallkit.terminal.marks import plain
 
 __all__ = ["one_line", "read_json", "tail_of", "write_own"]
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 from stallkit.evidence.facts import How
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.inside import last_prompt
 from stallkit.probes.terminal_readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line
+from stallkit.terminal.screen import Screen
+from stallkit.word_tables import Patterns
 
-__all__ = ["AskedInside", "asked_inside"]
+__all__ = ["AskedInside", "asked_inside", "last_prompt"]
+
+_of = Patterns("prompts")
+# The end of a question or a label, or what may be answered: [y/N], (yes/no), (Y).
+_PROMPT = re.compile(r"\w.*(?:[?:：？]|[\[(](?:[^\s\[\]()]{1,12}/[^\s\[\]()]{1,12}|\w)[\])])$")
 
 
 @frozen
@@ -60,3 +67,20 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
         AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, words(one))
         for one in inner_readers(kernel.pid)
     )
+
+
+def last_prompt(screen: Screen) -> str:
+    """The lowest row below the last message that ends as a prompt does; "" for none.
+
+    >>> last_prompt(Screen.from_text("✦ I do.\\n│ Shell ./ask.sh │\\n│ Install? [y/N] │\\n│ 0.0 KB         │\\n> "))
+    'Install? [y/N]'
+    """
+    persons = 0
+    for row in reversed(screen.text.split("\n")):
+        said = row.strip(" │┃║|")
+        persons += _of.person.match(row) is not None  # the lowest is the composer
+        if persons > 1 or _of.message.match(row):
+            break
+        if _PROMPT.search(said):
+            return said
+    return ""

@@ -16,7 +16,7 @@ import pytest
 from programs import Run
 from terminals import wait_for
 
-from stallkit.evidence.hang import Activity, Connection, ProcessActivity
+from stallkit.probes.activity import Activity, Connection, ProcessActivity
 from stallkit.probes.process_tree import sample
 from stallkit.probes.procfs import stat_of
 from stallkit.probes.tcp_sockets import TcpSockets, parsed

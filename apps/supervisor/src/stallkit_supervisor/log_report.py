@@ -14,7 +14,7 @@ from typing import Any, Iterable, Mapping
 
 from attrs import define, field
 
-from stallkit.judging.topic import BY_STATE, ClearedBy
+from stallkit_supervisor.topic import BY_STATE, ClearedBy
 
 __all__ = ["Report", "SessionReport", "Wait", "reported"]
 
@@ -33,7 +33,7 @@ class Wait:
     about: str  # what it asks for, or the class of its failure; may be empty
     since: float
     until: float | None = None  # None: it still waits
-    by: str | None = None  # as `judging.topic.ClearedBy`, or a person's name; None: nobody knows
+    by: str | None = None  # as `topic.ClearedBy`, or a person's name; None: nobody knows
     told: int = 1
     guessed: bool = False  # its end is only known by what was shown next
     shown: tuple[object, ...] = ()  # state and signature

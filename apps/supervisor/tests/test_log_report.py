@@ -7,8 +7,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from stallkit.press.log_report import Report, SessionReport, reported
+from stallkit_supervisor.log_report import Report, SessionReport, reported
 
 EVENING = datetime(2026, 11, 22, 22, tzinfo=UTC).timestamp()
 ASKS = {"state": "waiting", "kind": "permission", "signature": "tool"}
