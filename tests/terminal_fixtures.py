@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 import pytest
 from terminals import Server
@@ -60,6 +61,34 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made = House(tmp_path, monkeypatch)
     yield made
     made.end()
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """With a session `a` that exited with 3, and one that lives; for those who only look."""
+    from ended_session import LAST
+    from started import House
+
+    with pytest.MonkeyPatch.context() as patch:
+        made = House(tmp_path_factory.mktemp("dead"), patch)
+        made.begin("keeper", "cat")
+        made.begin("a", *LAST)
+        made.end_of("a")
+        yield made
+        made.end()
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A `Stage` of scripts/agents with a real agent, as the test set-up fetched it, and its scripted model."""
+    root = Path(__file__).resolve().parents[1]
+    programs = root / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"
+    if not (programs / "claude").exists():
+        pytest.skip("scripts/test has not fetched it")
+    monkeypatch.syspath_prepend(str(root / "scripts" / "agents"))
+    made = importlib.import_module("sending_stage").Stage("claude", [programs])
+    yield made
+    made.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence, get_type_hints
 
 import pytest
+import stallkit_sessions
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,8 +28,10 @@ from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
-for module in pkgutil.walk_packages(stallkit.__path__, "stallkit."):
-    import_module(module.name)
+APPS = [import_module(name) for name in ("stallkit_lab", "stallkit_operator", "stallkit_supervisor", "stallkit_wrap")]
+for package in (stallkit, stallkit_sessions, *APPS):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
 
 
 def _below(kind: type[BaseException]) -> set[type[BaseException]]:
@@ -36,7 +39,7 @@ def _below(kind: type[BaseException]) -> set[type[BaseException]]:
 
 
 KINDS = sorted(
-    (kind for kind in _below(BaseException) if kind.__module__.startswith("stallkit.")),
+    (kind for kind in _below(BaseException) if kind.__module__.startswith("stallkit")),
     key=lambda kind: f"{kind.__module__}.{kind.__qualname__}",
 )
 OF_A_HINT: dict[Any, st.SearchStrategy[Any]] = {

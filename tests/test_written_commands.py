@@ -247,7 +247,7 @@ def test_the_extras_that_are_installed_exist() -> None:
         (project["name"], extra)
         for file in (ROOT / "pyproject.toml", *ROOT.glob("apps/*/pyproject.toml"))
         for project in [tomllib.loads(file.read_text())["project"]]
-        for extra in project["optional-dependencies"]
+        for extra in project.get("optional-dependencies", ())
     }
     named = {
         ("stallkit" if distribution == "." else distribution, name.strip())
