@@ -30,9 +30,9 @@ from stallkit.evidence.hang import HUNG_AFTER_S, Activity, Watchdog
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
+from stallkit.press.check import hung_now, sighting
 from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import press
-from stallkit.press.hung_check import hung_now, sighting
 from stallkit.transports.base import look
 
 EACH_S, PING_S, ESCAPE_S = 5.0, 10.0, 15.0

@@ -1,4 +1,9 @@
-"""One check of one session, from the first look to the outcome."""
+"""One check of one session, from the first look to the outcome.
+
+A check has no history.  Of a session that says it works, it knows for how long nothing has come or gone on the
+session's connections, for how long the turn has taken by the screen's own count or the program's word, and which tools
+run now.  Where any of these is unknown, or no connection is open, a check never says that a session is hung.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,12 @@ from stallkit.detect.engine import Detection, Engine, Match
 from stallkit.detect.screen_diff import LITTLE, moved
 from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
+from stallkit.evidence.agents import agents_of
 from stallkit.evidence.ended_turn import How
-from stallkit.evidence.hang import HUNG_AFTER_S
+from stallkit.evidence.hang import HUNG_AFTER_S, Hung, Sighting, Watchdog
+from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn_counters import turn_counters
 from stallkit.json_form import SPREAD, Time, alike, json_form
 from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judged
@@ -24,14 +32,15 @@ from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
-from stallkit.press.gate import press
-from stallkit.press.hung_check import hung_now
-from stallkit.press.outcome import End, Outcome
+from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
+from stallkit.probes.process_tree import sample
+from stallkit.probes.tcp_sockets import TcpSockets
 from stallkit.short_repr import short_repr
+from stallkit.signals.descent import at_work
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Amid, Options, Transport, look
@@ -43,10 +52,13 @@ __all__ = [
     "check",
     "check_session",
     "dismiss",
+    "hung_now",
     "may_press",
     "observe",
     "opened",
+    "sighting",
 ]
+
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -321,6 +333,32 @@ def _free_at(verdict: Verdict) -> datetime | None:
     if verdict.state is not State.QUOTA:
         return None
     return resets_at(verdict, datetime.now().astimezone())
+
+
+def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
+    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
+    dog = Watchdog.begin(0.0, sighting(verdict, snapshot))
+    return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
+
+
+def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> Sighting | None:
+    """What one look at a session at work finds; None where the verdict is not that its program says it works.
+
+    Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
+    """
+    if not verdict.says_it_works:
+        return None
+    counters = turn_counters(snapshot.screen)
+    says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
+    said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
+    return Sighting(sample(_working(verdict, snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+
+
+def _working(verdict: Verdict, snapshot: Snapshot) -> tuple[int, ...]:
+    """The processes that work: the agent's own, without the shell or launcher above it, whose tool it would seem."""
+    there = at_work(snapshot)
+    own = {one.pid for one in agents_of(verdict.detection.agents, snapshot.kernel)}
+    return tuple(pid for pid in there if pid in own) or there
 
 
 def observe(

@@ -28,9 +28,9 @@ from stallkit_supervisor.store import Store
 from stallkit_supervisor.watched import Watched
 
 from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
+from stallkit.cli.check_text import printed
 from stallkit.cli.commands import cli
 from stallkit.jsonio import dump, load, structure, unstructure
-from stallkit.press.check_text import printed
 from stallkit.probes.procfs import Process
 from stallkit.probes.report import TerminalReport
 from stallkit.signals.askpass import AskedPrompt, publish

@@ -21,9 +21,9 @@ from stallkit.detect.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.evidence.facts import KernelFacts, Member, names_of
 from stallkit.judging.judge import judged
+from stallkit.press.compose import doubt_of_work
 from stallkit.press.gate import MOVES_S, End, Outcome
-from stallkit.press.interrupt import doubt_of_work
-from stallkit.press.who_asks import is_of
+from stallkit.press.reader_check import is_of
 from stallkit.probes.procfs import PROC, Process
 from stallkit.transports.base import Amid, Transport, look
 from stallkit_supervisor.restart import Restarter, started_with

@@ -21,8 +21,8 @@ from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judge
 from stallkit.judging.topic import Topic, What
 from stallkit.judging.verdict import Verdict
+from stallkit.press.check import sighting
 from stallkit.press.gate import End
-from stallkit.press.hung_check import sighting
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.tcp_sockets import TcpSockets

@@ -16,26 +16,25 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import ConfigError
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import EndedTurn, How
-from stallkit.press.asked import Asked
 from stallkit.press.decisions import Decision
 from stallkit.press.policy import Policy
-from stallkit.press.rules import Rule, Scene
+from stallkit.press.rules import PromptFacts, Rule, Scene
 
-__all__ = ["Would", "replayed"]
+__all__ = ["ReplayedDecision", "replayed"]
 
 
 @frozen
-class Would:
+class ReplayedDecision:
     """One detection of a log, and what the policy would have done; `rule` is None where its profile decides."""
 
     at: str
     target: str
-    asked: Asked
+    asked: PromptFacts
     decision: Decision
     rule: Rule | None
 
 
-def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[Would]:
+def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[ReplayedDecision]:
     """Each detection of an event log, oldest first, as the policy would decide on it today.
 
     What was redacted in the log is redacted here, so that a rule on such a command does not hold.  Detections by a
@@ -55,18 +54,20 @@ def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[Would]:
             raise ConfigError(str(path), f"no event: {error}", "name an event log", number) from error
 
 
-def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Would:
+def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> ReplayedDecision:
     asked = _asked(event, engine)
     scene = Scene(event["target"], event.get("foreground"), logged=frozenset(event.get("agents") or ()))
-    return Would(event["time"], event["target"], asked, policy.decide(asked, scene), policy.rule_for(asked, scene))
+    return ReplayedDecision(
+        event["time"], event["target"], asked, policy.decide(asked, scene), policy.rule_for(asked, scene)
+    )
 
 
-def _asked(event: Mapping[str, Any], engine: Engine) -> Asked:
+def _asked(event: Mapping[str, Any], engine: Engine) -> PromptFacts:
     unseen = event.get("by_signal") or event.get("by_read")
     certainty = Certainty.MAYBE if unseen else Certainty(event["certainty"])
     ended = Ended(event["ended"]) if event.get("ended") else None
     turn = EndedTurn(**{**said, "how": How(said["how"])}) if (said := event.get("ended_turn")) else None
-    known = Asked(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)
+    known = PromptFacts(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)
     known = evolve(known, programs=engine.executables)
     name = f"{event['pack']}:{event['signature']}"
     rule = next((rule for rule in engine.rules if rule.name == name), None)

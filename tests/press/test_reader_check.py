@@ -15,7 +15,7 @@ from stallkit.detect.signature import Pack, Signature
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.who_asks import SLACK_S, came_later, who_asks
+from stallkit.press.reader_check import SLACK_S, came_later, doubt_of_reader
 
 RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)
 SHELL = Member(1, "bash", "S", 5, called="bash", image="bash", interactive=True)
@@ -43,7 +43,7 @@ def look(*members: Member, reader: Member | None = None, tty: TtyFacts = LINES, 
 
 
 def asked(pack: Pack, now: Snapshot, before: Snapshot | None = None) -> str | None:
-    return who_asks(prompt(pack), now, before or now)
+    return doubt_of_reader(prompt(pack), now, before or now)
 
 
 def prompt(pack: Pack) -> Verdict:

@@ -13,14 +13,14 @@ from stallkit.evidence.facts import KernelFacts, Member, plain
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["UNREAD", "came_later", "is_of", "unproven", "who_asks"]
+__all__ = ["UNREAD", "came_later", "is_of", "unproven", "doubt_of_reader"]
 
 UNREAD = "which process reads the terminal is unknown"
 # Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
 SLACK_S = 0.25
 
 
-def who_asks(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
+def doubt_of_reader(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
     """The reason against a machine's key, from who reads the terminal at two looks; None where there is none.
 
     Where the pack names its programs, one of them must read; else no shell, interpreter, editor or pager at which
