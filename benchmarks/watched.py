@@ -19,7 +19,7 @@ from stallkit import Engine, Screen
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.policy import CAREFUL
-from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.probes.activity import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 
 ROWS, COLUMNS = 24, 80

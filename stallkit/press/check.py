@@ -37,8 +37,7 @@ from stallkit.press.policy import Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
-from stallkit.probes.process_tree import sample
-from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.probes.activity import TcpSockets, sample
 from stallkit.short_repr import short_repr
 from stallkit.signals.descent import at_work
 from stallkit.signals.tool_call import AskedInside, asked_inside

@@ -19,8 +19,7 @@ from attrs import evolve, frozen
 from stallkit import private
 from stallkit.config import state_dir
 from stallkit.jsonio import VERSION, load, unstructure
-from stallkit.probes.procfs import Process, boot_id
-from stallkit.probes.terminal_readers import ancestors
+from stallkit.probes.procfs import Process, ancestors, boot_id
 from stallkit.redact.redact import redact
 from stallkit.terminal.program_status import plain
 

@@ -7,7 +7,7 @@ from attrs import frozen
 from stallkit.evidence.facts import How
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.inside import last_prompt
-from stallkit.probes.terminal_readers import InnerReader, inner_readers
+from stallkit.probes.readers import InnerReader, inner_readers
 from stallkit.signals.askpass import one_line
 
 __all__ = ["AskedInside", "asked_inside"]

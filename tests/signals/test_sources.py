@@ -139,7 +139,7 @@ AGENTS = re.compile(r"\b(aider|claude|codex|copilot|gemini|opencode|pi|qwen)\b",
 KNOWS_NONE = [
     *(ROOT / "stallkit/signals").glob("*.py"),
     *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/signal_checks.py")),
-    *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/command_line.py", "probes/process_tree.py")),
+    *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/procfs.py", "probes/activity.py")),
 ]
 
 

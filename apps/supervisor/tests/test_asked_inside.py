@@ -15,7 +15,7 @@ from terminals import Server, wait_for
 from stallkit.press.check import Status, check
 from stallkit.press.events import Event
 from stallkit.press.policy_file import DAEMON
-from stallkit.probes.process import WITH_IT_S
+from stallkit.probes.foreground import WITH_IT_S
 
 pytestmark = pytest.mark.e2e
 

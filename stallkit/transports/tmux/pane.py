@@ -15,7 +15,7 @@ from attrs import evolve
 
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.process import probed
+from stallkit.probes.foreground import probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.heard import heard
 from stallkit.terminal.keys import Keys

@@ -20,9 +20,8 @@ from stallkit_sessions.lifecycle import lasting
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.group import groups_now
-from stallkit.probes.process import probed
-from stallkit.probes.standstill import turns
+from stallkit.probes.foreground import groups_now, probed
+from stallkit.probes.threads import turns
 from stallkit.signals.heard import heard, signals_below
 from stallkit.terminal.marks import Marks
 from stallkit.transports.base import Options, Transport

@@ -29,7 +29,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.rules import Scene
-from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.probes.activity import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations

@@ -25,7 +25,7 @@ from stallkit.press.check import sighting
 from stallkit.press.gate import End
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
-from stallkit.probes.tcp_sockets import TcpSockets
+from stallkit.probes.activity import TcpSockets
 from stallkit.signals.askpass import AskedPrompts
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen

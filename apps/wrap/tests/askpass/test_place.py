@@ -16,7 +16,7 @@ from stallkit_wrap.askpass.question import Question, remedy, who_asks
 
 from stallkit.evidence.facts import Member
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.probes.terminal_readers import Reader, Readers
+from stallkit.probes.readers import Reader, Readers
 from stallkit.signals.askpass import LENGTH, AskedPrompt, one_line, prompts, publish, withdraw
 
 ASKER = 7

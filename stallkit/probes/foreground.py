@@ -11,21 +11,34 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Collection, Iterable, Mapping, Sequence
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from stallkit.detect.families import RELAYS, SHELLS, STARTERS
-from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.evidence.facts import How, KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes import relays, tty
-from stallkit.probes.group import THREADS, Entry, Group, Groups, background, groups_now
-from stallkit.probes.outside_readers import inner_leader, reader, session_on
-from stallkit.probes.procfs import DIRECTORY, PROC, TICKS, ProcEntry, Stat, all_pids, stat_of
-from stallkit.probes.standstill import keys_alone, may_stand, standstill
-from stallkit.probes.threads import TTY
+from stallkit.probes.procfs import GONE, PROC, TICKS, ProcEntry, Stat, all_pids, ancestors, children_of, stat_of
+from stallkit.probes.readers import inner_leader, reader, session_on
+from stallkit.probes.threads import TTY, Seen, Threads, keys_alone, may_stand, standstill
+from stallkit.probes.tty import RELAY, inner_leader_of, relay_above, relayed, tty_facts
 from stallkit.terminal.marks import Marks
 
-__all__ = ["THREADS", "at_rest", "foreground", "present", "probe", "probe_elsewhere", "probed", "settled"]
+__all__ = [
+    "Entry",
+    "Group",
+    "Groups",
+    "THREADS",
+    "at_rest",
+    "background",
+    "foreground",
+    "groups_now",
+    "present",
+    "probe",
+    "probe_elsewhere",
+    "probed",
+    "settled",
+]
 
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
@@ -108,13 +121,13 @@ def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) 
 
 def _behind_ours(facts: KernelFacts, leader: int, born: int | None, groups: Groups) -> KernelFacts | None:
     """Who is behind a relay of our own, which tells without a look at every process; None where there is none."""
-    relay = next((member for member in facts.members if member.name == relays.NAME), None)
-    inside = relays.inner_leader_of(relay.pid) if relay else None
+    relay = next((member for member in facts.members if member.name == RELAY), None)
+    inside = inner_leader_of(relay.pid) if relay else None
     first = stat_of(inside) if inside is not None else None
     if first is None or first.foreground <= 0 or first.device == 0:
         return None
     behind = Group(leader, born, first.foreground, first.device).members(groups, ProcEntry)
-    return evolve(behind, through=relays.NAME, terminal=_path_of(first.device))
+    return evolve(behind, through=RELAY, terminal=_path_of(first.device))
 
 
 def probe_elsewhere(facts: KernelFacts, terminal: str | int) -> KernelFacts:
@@ -153,7 +166,7 @@ def probed(
         here = present(terminal, leader, groups) if now.alive else None
         if here and before and timed and may_stand(here.members):
             kernel = probe(terminal, leader, groups=groups)
-            settings = tty.probe(kernel.terminal or terminal)
+            settings = tty_facts(kernel.terminal or terminal)
             if stands := standstill(kernel, settings, apart=True):  # below what another one draws
                 here = _standing(evolve(kernel, first_seen=kernel.members, output=_taker(kernel)), stands, now, before)
                 now = evolve(now, tty=settings)
@@ -227,7 +240,7 @@ def _reads(pid: int, pipe: str) -> bool:
 def at_rest(terminal: str | int, leader: int, groups: Groups | None = None) -> tuple[KernelFacts, TtyFacts]:
     """What the processes of a terminal wait for, and how it takes input: for a screen that rests."""
     kernel = settled(terminal, leader, groups)
-    settings = tty.probe(kernel.terminal or terminal)
+    settings = tty_facts(kernel.terminal or terminal)
     if kernel.listening is False and settings.canonical is False and not kernel.through:
         kernel = probe_elsewhere(kernel, terminal)  # raw, and the foreground does not read: another process may
     kernel = evolve(kernel, background=_background(kernel, settings, groups))
@@ -248,10 +261,10 @@ def settled(terminal: str | int, leader: int, groups: Groups | None = None) -> K
 
 def _marks(now: Snapshot, kernel: KernelFacts | None) -> Marks | None:
     """What the program reports of itself: as the transport heard it, else as a relay of our own did."""
-    if now.marks is not None or kernel is None or kernel.through != relays.NAME or not kernel.members:
+    if now.marks is not None or kernel is None or kernel.through != RELAY or not kernel.members:
         return now.marks
-    relay = relays.relay_above(kernel.members[0].pid)
-    known = relays.relayed(relay, time.monotonic() if now.taken_at is None else now.taken_at) if relay else None
+    relay = relay_above(kernel.members[0].pid)
+    known = relayed(relay, time.monotonic() if now.taken_at is None else now.taken_at) if relay else None
     return known.marks if known else None
 
 
@@ -282,14 +295,11 @@ def foreground(terminal: int) -> str | None:
     """
     try:
         group = os.tcgetpgrp(terminal)
-        at = os.open(f"{PROC}/{group}", DIRECTORY)
+        with ProcEntry.of(group) as process:
+            stat = stat_of(group)
+            return process.name() or (stat.name if stat else None)
     except OSError:  # it ended meanwhile, or there is no /proc
         return None
-    try:
-        stat = stat_of(group)
-        return ProcEntry(at).name() or (stat.name if stat else None)
-    finally:
-        os.close(at)
 
 
 def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None] | None:
@@ -349,3 +359,201 @@ def _by_ps(leader: int) -> KernelFacts:
         stopped=all(member.stopped for member in alive) if alive else None,
         relay=next((member.name for member in alive if member.name in RELAYS), None),
     )
+
+
+THREADS = 256  # looked at in one probe: each takes about ten microseconds
+_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
+
+Entry = type[ProcEntry]  # how a process is read
+Groups = Mapping[int, Sequence[int]]
+
+
+@frozen
+class Group:
+    """A process group in the foreground of a terminal, read by `Entry`."""
+
+    pid: int  # of the session's own first process
+    started: int | None
+    group: int
+    device: int  # of the terminal
+
+    def members(self, groups: Groups, entry: Entry) -> KernelFacts:
+        """Who is in it, and nothing else: some thirty microseconds a process."""
+        found = _Found(self.device)
+        for pid in _leader_first(groups, self.group):
+            found.add(pid, self.group, entry, threads=False)
+        return self._who(found, entry, _all_seen(groups), first_seen=tuple(found.members))
+
+    def facts(self, groups: Groups, entry: Entry) -> KernelFacts:
+        """All about it."""
+        found, complete = _Found(self.device), _all_seen(groups)
+        for pid in _leader_first(groups, self.group):
+            found.add(pid, self.group, entry)
+        if not found.members:
+            return self._who(found, entry, False)
+        threads = [seen for _, seen in found.seen]
+        waiting = [seen for seen in threads if seen.listening]
+        # Seen comes before inferred, and read comes before poll, select and epoll.
+        best = min(waiting, key=lambda seen: (seen.source, _RANK.index(seen.how or "epoll")), default=None)
+        complete = complete and not found.missed
+        known = complete and all(seen.listening is not None for seen in threads)
+        # A client of tmux or screen hands its terminal to a server, which reads it from elsewhere.
+        none = known and not waiting and found.relay is None
+        alive = [member for member in found.members if not member.ended]
+        readers = dict.fromkeys(member for member, seen in found.seen if seen.listening)
+        return evolve(
+            self._who(found, entry, complete),
+            listening=True if best else False if none else None,
+            how=best.how if best else None,
+            source=best.source if best else max((seen.source for seen in threads), default=None),
+            readers=tuple(readers) if known else None,
+            running=_running(threads) if not found.missed else None,
+            stopped=all(member.stopped for member in alive) if alive else None,
+            relay=found.relay,
+            looked_at=len(threads),
+            threads=sum(member.threads or 0 for member in found.members),
+        )
+
+    def _who(
+        self, found: _Found, entry: Entry, complete: bool, first_seen: tuple[Member, ...] | None = None
+    ) -> KernelFacts:
+        below = started_by(found.members, entry)
+        return KernelFacts(
+            pid=self.pid,
+            started=self.started,
+            group=self.group,
+            foreground=found.foreground,
+            members=tuple(found.members),
+            below=below or (),
+            complete=complete and not found.missed and below is not None,
+            first_seen=first_seen,
+        )
+
+
+@frozen
+class _Found:
+    """What was seen of the processes that were added one by one."""
+
+    device: int
+    members: list[Member] = field(factory=list)
+    seen: list[tuple[Member, Seen]] = field(factory=list)  # each thread
+    _names: list[str] = field(factory=list)  # of the leader
+    _relays: list[str] = field(factory=list)
+    _failures: list[object] = field(factory=list)  # a process that could not be looked at
+
+    @property
+    def foreground(self) -> str | None:
+        return self._names[0] if self._names else None
+
+    @property
+    def relay(self) -> str | None:
+        return self._relays[0] if self._relays else None
+
+    @property
+    def missed(self) -> bool:
+        return bool(self._failures)
+
+    def add(self, pid: int, group: int, entry: Entry, *, threads: bool = True) -> None:
+        """Look at one process, which may have ended by now."""
+        try:
+            with entry.of(pid) as process:
+                status = process.stat()
+                if status.group != group:
+                    return
+                member = process.member(pid, status)
+                self.members.append(member)
+                name = status.name if self._names else member.called or status.name
+                self._names.append(name)
+                if not threads or member.ended:
+                    return
+                if not self._relays and (relay := process.relay(name, status.name)):
+                    self._relays.append(relay)
+                if not member.stopped:
+                    self._look(member, process, str(pid) if status.state == "Z" else None)
+        except GONE:
+            pass
+        except (OSError, ValueError, IndexError) as error:
+            self._failures.append(error)
+
+    def _look(self, member: Member, process: ProcEntry, ended: str | None) -> None:
+        threads = Threads(process, self.device)
+        for thread in process.threads():
+            if len(self.seen) >= THREADS:
+                self._failures.append(thread)
+                return
+            seen = None if thread == ended else threads.look(thread, outlived=ended is not None)
+            if seen is not None:
+                self.seen.append((member, seen))
+
+
+def background(
+    pids: Collection[int], members: Collection[Member], group: int, entry: Entry
+) -> tuple[Member, ...] | None:
+    """The living processes of the terminal's session outside the group, without those that started it; None: unknown.
+
+    The shell from which a program was started waits for it, and is no other job.
+    """
+    first = next((status for member in members if (status := stat_of(member.pid))), None)
+    if first is None or 1 not in pids:  # with hidepid other users' jobs are not seen
+        return None
+    waiting = {pid for member in members for pid, _ in ancestors(member.pid)}
+    found = []
+    for pid in pids:
+        try:
+            if pid in waiting or os.getsid(pid) != first.session or os.getpgid(pid) == group:
+                continue
+            with entry.of(pid) as process:
+                status = process.stat()
+                if status.device == first.device and status.group != group and not status.ended:
+                    found.append(process.member(pid, status))
+        except GONE:
+            continue
+        except (OSError, ValueError, IndexError):
+            return None
+    return tuple(found)
+
+
+def started_by(members: Sequence[Member], entry: Entry) -> tuple[Member, ...] | None:
+    """The living processes in sessions of their own that shells and `STARTERS` in the group started; None: unknown."""
+    left = [member.pid for member in members if member.names & (STARTERS | SHELLS) and not member.ended]
+    found: list[Member] = []
+    try:
+        own = {os.getsid(pid) for pid in left}
+        while left and len(found) < THREADS:
+            children = [pid for pid in children_of(left.pop()) if os.getsid(pid) not in own]
+            found += [one for pid in children if (one := _member(pid, entry)) and not one.ended]
+            left += children
+    except (OSError, ValueError, IndexError):
+        return None
+    return None if left else tuple(found)
+
+
+def _member(pid: int, entry: Entry) -> Member | None:
+    """A process as a value; None where it ended.  Raises OSError, ValueError or IndexError."""
+    with suppress(*GONE), entry.of(pid) as process:
+        return process.member(pid, process.stat())
+    return None
+
+
+def groups_now() -> Groups:
+    """All processes by group, found cheaply: no file is opened; empty where there is no /proc."""
+    found: dict[int, list[int]] = {}
+    with suppress(OSError):
+        for pid in all_pids():
+            with suppress(OSError):  # it ended meanwhile
+                found.setdefault(os.getpgid(pid), []).append(pid)
+    return found
+
+
+def _all_seen(groups: Groups) -> bool:
+    """Whether none is hidden: /proc mounted with hidepid shows only the user's own, and an unseen one may read."""
+    return any(1 in pids for pids in groups.values())
+
+
+def _leader_first(groups: Groups, group: int) -> list[int]:
+    return sorted(groups.get(group, ()), key=lambda pid: (pid != group, pid))
+
+
+def _running(threads: Iterable[Seen]) -> int | None:
+    running = [seen.running for seen in threads]
+    return None if None in running else sum(map(bool, running))

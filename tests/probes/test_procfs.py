@@ -13,7 +13,7 @@ from programs import Run
 
 from stallkit.evidence.agents import is_proven
 from stallkit.evidence.facts import Member
-from stallkit.probes.command_line import script_path
+from stallkit.probes.procfs import script_path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 

@@ -15,9 +15,9 @@ from stallkit.evidence.facts import KernelFacts, Standstill
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.probes import tty
-from stallkit.probes.process import at_rest
-from stallkit.probes.standstill import standstill
+from stallkit.probes.foreground import at_rest
+from stallkit.probes.threads import standstill
+from stallkit.probes.tty import tty_facts
 from stallkit.transports.base import Transport
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -60,7 +60,7 @@ def test_what_only_waits_for_a_line_stands(run: Run, command: list[str]) -> None
     running = run(command)
 
     def stands() -> Standstill | None:
-        return standstill(reading(running), tty.probe(running.path))
+        return standstill(reading(running), tty_facts(running.path))
 
     wait_for(lambda: (found := stands()) is not None and stands() == found, "it to stand at two looks")
 
@@ -72,7 +72,7 @@ def test_what_can_go_on_by_itself_does_not(run: Run, command: list[str]) -> None
     running.until(lambda facts: not facts.running, "it to rest")
 
     def goes_on() -> bool:
-        return not any(standstill(reading(running), tty.probe(running.path)) for _ in range(5))
+        return not any(standstill(reading(running), tty_facts(running.path)) for _ in range(5))
 
     wait_for(goes_on, "it to do what it does, once its thread has started")
 
@@ -101,7 +101,7 @@ def test_what_reads_stands_apart_from_what_works_beside_it(run: Run) -> None:
         running.until(lambda facts: facts.listening and not facts.running, "who waits for the terminal")
 
         def looks(running: Running = running) -> list[Standstill | None]:
-            return [standstill(running.look(), tty.probe(running.path), apart=True) for _ in range(4)]
+            return [standstill(running.look(), tty_facts(running.path), apart=True) for _ in range(4)]
 
         if name in APART:
             wait_for(lambda looks=looks: None not in (found := looks()) and found[0] == found[-1], f"{name} to stand")
@@ -139,7 +139,7 @@ def test_what_ran_between_two_looks_stands_anew(run: Run) -> None:
     looks: list[Standstill] = []
 
     def stands() -> bool:
-        found = standstill(reading(running), tty.probe(running.path))
+        found = standstill(reading(running), tty_facts(running.path))
         again = found is not None and (not looks or found != looks[-1])
         looks.extend([found] if found is not None and again else [])
         return again

@@ -17,9 +17,8 @@ from programs import Run
 from terminals import wait_for
 
 from stallkit.evidence.hang import Activity, Connection, ProcessActivity
-from stallkit.probes.process_tree import sample
+from stallkit.probes.activity import TcpSockets, parsed, sample
 from stallkit.probes.procfs import stat_of
-from stallkit.probes.tcp_sockets import TcpSockets, parsed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 ROOT = os.getuid() == 0

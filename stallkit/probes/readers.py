@@ -1,7 +1,9 @@
 """Who reads one terminal, anywhere on the machine, and which program shows it.
 
-The foreground is not all: a program inside another one's work may open the terminal and read it beside that one, or sit
-on a terminal of its own that the other one holds.  All of it costs a look at every process.
+The foreground is not all.  A program inside another one's work may open the terminal and read it beside that one, or
+sit on a terminal of its own that the other one holds.  A relay (sudo, script) holds a pseudo-terminal and shows its
+content: the program that asks is there.  And gpg lets a process of another session, a pinentry, ask on its terminal.
+All of it costs a look at many processes, so it is looked for only where the foreground itself gives no answer.
 """
 
 from __future__ import annotations
@@ -9,29 +11,28 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import Collection, Iterator, Mapping
+from typing import Collection, Iterable, Mapping
 
 from attrs import frozen
 
 from stallkit.detect.families import RELAYS
 from stallkit.evidence.facts import How, Member
-from stallkit.probes import tty
-from stallkit.probes.procfs import (
-    DIRECTORY,
-    MASTER,
-    PROC,
-    ProcEntry,
-    Stat,
-    all_pids,
-    children_of,
-    place_of,
-    stat_of,
-)
+from stallkit.probes.procfs import ANCESTORS, MASTER, PROC, ProcEntry, Stat, all_pids, children_of, place_of, stat_of
 from stallkit.probes.threads import TTY, Threads
+from stallkit.probes.tty import tty_facts
 
-__all__ = ["InnerReader", "Reader", "Readers", "ancestors", "holders", "inner_readers", "readers"]
+__all__ = [
+    "InnerReader",
+    "Reader",
+    "Readers",
+    "holders",
+    "inner_leader",
+    "inner_readers",
+    "reader",
+    "readers",
+    "session_on",
+]
 
-ANCESTORS = 64  # of a process, looked at
 _LOOKS, _AGAIN_S = 3, 0.005  # a program that polls in intervals may be seen between two polls
 
 
@@ -93,8 +94,8 @@ def _readers(device: int, but: Collection[int]) -> Readers:
     for pid in pids:
         if pid in but:
             continue
-        with suppress(OSError, ValueError, IndexError), _opened(pid) as process:
-            stat = Stat.parse(process.read("stat"))
+        with suppress(OSError, ValueError, IndexError), ProcEntry.of(pid) as process:
+            stat = process.stat()
             if stat.ended or stat.state in "Tt":  # one that is stopped reads nothing before it goes on
                 continue
             if process.devices is None:
@@ -146,7 +147,7 @@ def _terminals_of(pid: int | str) -> int | None:
 def _masters(pid: int) -> set[int]:
     """The numbers of the pseudo-terminals whose master a process holds."""
     found = set()
-    with suppress(OSError, ValueError), _opened(pid) as process:
+    with suppress(OSError, ValueError), ProcEntry.of(pid) as process:
         for one in process.descriptors or ():
             if one.device != MASTER:
                 continue
@@ -154,19 +155,6 @@ def _masters(pid: int) -> set[int]:
                 if line.startswith("tty-index:"):
                     found.add(int(line.partition(":")[2]))
     return found
-
-
-def ancestors(pid: int) -> Iterator[tuple[int, Stat]]:
-    """The processes above one, its parent first, without the first process of the machine."""
-    for _ in range(ANCESTORS):
-        stat = stat_of(pid)
-        if stat is None or stat.parent <= 1:
-            return
-        pid = stat.parent
-        above = stat_of(pid)
-        if above is None:
-            return
-        yield pid, above
 
 
 def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, ...]:
@@ -186,8 +174,8 @@ def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, 
     above = _below(leader)
     reading: dict[int, tuple[int, Reader]] = {}
     for pid in above:
-        with suppress(OSError, ValueError, IndexError), _opened(pid) as process:
-            stat = Stat.parse(process.read("stat"))
+        with suppress(OSError, ValueError, IndexError), ProcEntry.of(pid) as process:
+            stat = process.stat()
             if stat.ended or stat.state in "Tt":
                 continue
             own = stat.device or device
@@ -211,7 +199,7 @@ def _inner(
             (reading[one][1].name for one in above[pid] if one in reading and reading[one][0] == device), None
         )
         return InnerReader(reader.name, pid, reader.how, beside, False, _path(own)) if beside else None
-    if reader.interactive or (reader.how != "read" and tty.probe(_path(own)).canonical is not False):
+    if reader.interactive or (reader.how != "read" and tty_facts(_path(own)).canonical is not False):
         return None  # a shell at its prompt; one that works, and keeps an eye on its keyboard
     holder = next((one for one in above[pid] if os.minor(own) in _masters(one)), None)
     stat = stat_of(holder) if holder else None
@@ -258,18 +246,74 @@ def _searched_below(leader: int) -> dict[int, tuple[int, ...]]:
     return found
 
 
-class _opened:
-    """The directory of a process under /proc, as a context."""
-
-    def __init__(self, pid: int) -> None:
-        self._at = os.open(f"{PROC}/{pid}", DIRECTORY)
-
-    def __enter__(self) -> ProcEntry:
-        return ProcEntry(self._at)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._at)
-
-
 def _path(device: int) -> str:
     return f"/dev/pts/{os.minor(device)}"
+
+
+_BETWEEN = 16  # processes between a relay and the session that it started: sudo has two, a shell wrapper one more
+
+
+def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[int, int] | None:
+    """The leader of the session that a relay of this group started on another terminal, and that terminal's device.
+
+    None where there is none, as with ssh and docker, whose inner terminal is on another machine or belongs to another
+    process, or where there are several, as with a multiplexer.
+    """
+    found: dict[int, int] = {}
+    for pid in numbers:
+        try:
+            if os.getsid(pid) != pid:
+                continue
+        except OSError:  # it ended meanwhile
+            continue
+        leader = stat_of(pid)
+        if leader is not None and leader.device not in (0, device) and _descends(leader, group, device):
+            found.setdefault(leader.device, pid)
+    return next(((pid, terminal) for terminal, pid in found.items()), None) if len(found) == 1 else None
+
+
+def session_on(numbers: Iterable[int], group: Collection[int], device: int) -> int | None:
+    """The group that a relay of this group started on this same terminal, in a session of its own, as ``su -c`` does.
+
+    None where there is none, or several, or where what the processes have open is unknown.
+    """
+    found = set[int]()
+    for pid in numbers:
+        try:
+            if os.getsid(pid) != pid:
+                continue
+            with ProcEntry.of(pid) as process:
+                leader = stat_of(pid)
+                if leader is not None and leader.device == 0 and _descends(leader, group, device):
+                    found.update({leader.group} if device in (process.devices or ()) else ())
+        except OSError:  # it ended meanwhile
+            continue
+    return found.pop() if len(found) == 1 else None
+
+
+def reader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[str, How] | None:
+    """The name of a process outside the group that waits for this terminal's input, and how it waits; or None."""
+    place = next((found for pid in group if (found := place_of(device, pid)) is not None), None)
+    for pid in numbers:
+        if pid in group:
+            continue
+        with suppress(OSError, ValueError, IndexError), ProcEntry.of(pid) as process:  # it may end meanwhile
+            if device not in (process.devices or ()) or process.elsewhere(device, place):
+                continue
+            threads = Threads(process, device, controlling=False)
+            waits = [seen for thread in process.threads() if (seen := threads.look(thread)) and seen.listening]
+            if waits and waits[0].how is not None:
+                return process.name() or process.stat().name, waits[0].how
+    return None
+
+
+def _descends(process: Stat, group: Collection[int], device: int) -> bool:
+    """Whether a group started a process, and no process between them has another terminal."""
+    for _ in range(_BETWEEN):
+        if process.parent in group:
+            return True
+        parent = stat_of(process.parent)
+        if parent is None or parent.device not in (0, device):
+            return False
+        process = parent
+    return False
