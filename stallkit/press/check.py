@@ -39,7 +39,7 @@ from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets, sample
 from stallkit.short_repr import short_repr
-from stallkit.signals.descent import at_work
+from stallkit.signals.process_tree import at_work
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Amid, Options, Transport, look

@@ -8,9 +8,12 @@ from stallkit.evidence.facts import How
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.inside import last_prompt
 from stallkit.probes.readers import InnerReader, inner_readers
-from stallkit.signals.askpass import one_line
+from stallkit.redact.redact import redact
+from stallkit.terminal.program_status import plain
 
-__all__ = ["AskedInside", "asked_inside"]
+__all__ = ["AskedInside", "asked_inside", "prompt_line"]
+
+LENGTH = 1_000  # characters of a prompt that are kept
 
 
 @frozen
@@ -54,9 +57,18 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
     screen = snapshot.screen
 
     def words(one: InnerReader) -> str | None:
-        return one_line(last_prompt(screen) if one.below else screen.prompt_line.text) or None
+        return prompt_line(last_prompt(screen) if one.below else screen.prompt_line.text) or None
 
     return tuple(
         AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, words(one))
         for one in inner_readers(kernel.pid)
     )
+
+
+def prompt_line(words: str) -> str:
+    """A prompt as it is told: one line, without what is invisible, without secrets.
+
+    >>> prompt_line("Password for 'https://me:hunter2secret@host.example': ")
+    "Password for 'https://me:[redacted]@host.example':"
+    """
+    return redact(plain(" ".join(words.split())))[:LENGTH]

@@ -16,8 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.probes.procfs import stat_of
-from stallkit.signals.publisher import MAX_BYTES, Publisher
-from stallkit.signals.source import SignalSource
+from stallkit.signals.source import MAX_BYTES, Publisher, SignalSource
 
 __all__ = ["check_signal"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Callable, Iterator, Self, Sequence
 
 from stallkit.evidence.signal import Signal
-from stallkit.signals.heard import signals_below
-from stallkit.signals.publisher import Publisher
+from stallkit.signals.collect import signals_below
+from stallkit.signals.source import Publisher
 
 __all__ = ["StandIn"]
 

@@ -13,8 +13,8 @@ from attrs import evolve
 
 from stallkit.detect.signature import State
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.signals.heard import signals_below
-from stallkit.signals.publisher import Publisher
+from stallkit.signals.collect import signals_below
+from stallkit.signals.source import Publisher
 from stallkit.testing import check_signal
 
 

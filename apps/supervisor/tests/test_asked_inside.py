@@ -24,7 +24,7 @@ ASKS = """
 import os, sys, time
 from pathlib import Path
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.signals.askpass import AskedPrompt, askpass_dir, publish, withdraw
+from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, withdraw
 ours = Process.ours()
 waits = (time.time(), "/", ours.pid, ours.started, boot_id())
 prompt = AskedPrompt("ssh", ours.pid, "Enter passphrase for key", "secret", *waits)

@@ -17,7 +17,7 @@ from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportE
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.foreground import probed
 from stallkit.probes.stillness import Stillness
-from stallkit.signals.heard import heard
+from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.text import cells
 from stallkit.transports.base import DEADLINE_S, Closing, Options
@@ -96,7 +96,7 @@ class TmuxTransport(Closing):
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
         leader = identity_of(fields).pid
-        snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
+        snapshot = with_signals(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
         if self._pipe is None and self._listen:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from attrs import define, evolve, field, frozen
+from stallkit_wrap.askpass.prompts import AskedPrompts
 
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State
@@ -26,7 +27,6 @@ from stallkit.press.gate import End
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
-from stallkit.signals.askpass import AskedPrompts
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.cure import Hang

@@ -17,8 +17,7 @@ import pytest
 from askroom import AskRoom, Person
 from live.scene import CACHE
 from live.secluded import PASSWORD, VISITOR, World
-
-from stallkit.signals.askpass import prompts
+from stallkit_wrap.askpass.prompts import prompts
 
 pytestmark = [
     pytest.mark.e2e,

@@ -20,12 +20,10 @@ from stallkit import private
 from stallkit.config import state_dir
 from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, ancestors, boot_id
-from stallkit.redact.redact import redact
-from stallkit.terminal.program_status import plain
+from stallkit.signals.tool_call import prompt_line
 
-__all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "one_line", "prompts", "publish", "withdraw"]
+__all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "prompts", "publish", "withdraw"]
 
-LENGTH = 1_000  # characters of a prompt that are kept
 LIMIT = 64_000  # bytes of a report that are read
 _NAME = re.compile(
     r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII
@@ -119,15 +117,6 @@ def withdraw(folder: Path, prompt: AskedPrompt) -> None:
         _file(folder, prompt).unlink(missing_ok=True)
 
 
-def one_line(words: str) -> str:
-    """A prompt as it is told: one line, without what is invisible, without secrets.
-
-    >>> one_line("Password for 'https://me:hunter2secret@host.example': ")
-    "Password for 'https://me:[redacted]@host.example':"
-    """
-    return redact(plain(" ".join(words.split())))[:LENGTH]
-
-
 def file_of(folder: Path, process: Process, suffix: str) -> Path:
     """A file of a process that waits, json or sock, which is swept once that process is gone."""
     return folder / f"{process.pid}-{process.started}.{suffix}"
@@ -151,7 +140,7 @@ def _read(file: Path) -> AskedPrompt | None:
             asked = load(AskedPrompt, json.loads(opened.read(LIMIT)))
     except (OSError, ValueError):
         return None
-    return evolve(asked, who=one_line(asked.who), prompt=one_line(asked.prompt))
+    return evolve(asked, who=prompt_line(asked.who), prompt=prompt_line(asked.prompt))
 
 
 def _descends(pid: int, below: int) -> bool:

@@ -16,10 +16,8 @@ from terminals import wait_for
 from stallkit.detect.signature import State
 from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.signals.container_clients import Shown, shown_by
-from stallkit.signals.descent import at_work
-from stallkit.signals.heard import signals_below
-from stallkit.signals.nested_tmux import socket_of
+from stallkit.signals.collect import signals_below
+from stallkit.signals.process_tree import Shown, at_work, shown_by, socket_of
 from stallkit.terminal.screen import Screen
 from stallkit.testing import StandIn
 
