@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from stallkit.press.check import CheckResult as CheckResult
     from stallkit.press.check import Status as Status
     from stallkit.press.check import check as check
+    from stallkit.press.check import check_async as check_async
     from stallkit.press.check import dismiss as dismiss
     from stallkit.press.check import may_press as may_press
-    from stallkit.press.check_async import check_async as check_async
     from stallkit.press.decisions import Choose as Choose
     from stallkit.press.decisions import Decision as Decision
     from stallkit.press.decisions import Escalate as Escalate
@@ -96,8 +96,7 @@ _HOMES = {
     "stallkit.packs.hookspecs": "hookimpl",
     "stallkit.packs.load": "load_pack",
     "stallkit.packs.registry": "Engine",
-    "stallkit.press.check": "CheckResult Status check dismiss may_press",
-    "stallkit.press.check_async": "check_async",
+    "stallkit.press.check": "CheckResult Status check check_async dismiss may_press",
     "stallkit.press.decisions": "Choose Decision Escalate Ignore Press Restart Resume Stop Wait",
     "stallkit.press.events": "Event EventLog",
     "stallkit.press.gate": "Outcome",

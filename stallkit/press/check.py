@@ -7,6 +7,7 @@ run now.  Where any of these is unknown, or no connection is open, a check never
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import contextmanager
 from datetime import datetime
@@ -49,6 +50,7 @@ __all__ = [
     "CheckResult",
     "Status",
     "check",
+    "check_async",
     "check_session",
     "dismiss",
     "hung_now",
@@ -167,6 +169,24 @@ def check(
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
         return check_session(transport, engine, allowed, log, prove=True)
+
+
+async def check_async(
+    session: str | Transport,
+    policy: Policy | str | None = None,
+    *,
+    engine: Engine | None = None,
+    options: Options | None = None,
+    log: EventLog | None = None,
+) -> CheckResult:
+    """`check` for programs of asyncio: it waits in a thread of its own, which a cancelled task leaves to end by itself.
+
+    >>> import asyncio
+    >>> from stallkit import MemoryTransport
+    >>> str(asyncio.run(check_async(MemoryTransport("Proceed? [y/N] "))).status)
+    'maybe'
+    """
+    return await asyncio.to_thread(check, session, policy, engine=engine, options=options, log=log)
 
 
 def may_press(

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.transports.tmux.fleet_format import Look, listed, looks, to_list, to_look
+from stallkit.transports.tmux.fleet import Look, listed, looks, to_list, to_look
 from stallkit.transports.tmux.format import Frame
 
 MARK = "5d2b291c39e0ffee"

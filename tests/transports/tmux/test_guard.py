@@ -16,7 +16,7 @@ from terminals import Server, wait_for
 from stallkit.errors import KeysRefused
 from stallkit.terminal.keys import Keys
 from stallkit.transports.tmux.format import Frame
-from stallkit.transports.tmux.held import MOVING_ROWS, Held, held_look, held_parts
+from stallkit.transports.tmux.guard import MOVING_ROWS, PaneGuard, guarded_look, guarded_parts
 
 pytestmark = pytest.mark.e2e
 
@@ -82,13 +82,13 @@ class Pane:
         shown = ("display-message", "-p", "-t", "=s:", "#{pane_title}")
         wait_for(lambda: self.server.tmux(*shown).strip() == title, "tmux to read")
 
-    def held(self) -> Held:
+    def held(self) -> PaneGuard:
         frame = Frame()
-        words = [word for command in held_look("=s:", frame) for word in (";", *command)][1:]
-        fields, _, lines, *_ = held_parts(self.server.tmux(*words), frame)
-        return Held.of(fields, lines)
+        words = [word for command in guarded_look("=s:", frame) for word in (";", *command)][1:]
+        fields, _, lines, *_ = guarded_parts(self.server.tmux(*words), frame)
+        return PaneGuard.of(fields, lines)
 
-    def is_as(self, held: Held) -> bool:
+    def is_as(self, held: PaneGuard) -> bool:
         """Whether tmux's server says so."""
         words = ("display-message -p same", "display-message -p other")
         answer = self.server.tmux("if-shell", "-F", "-t", "=s:", held.condition, *words).strip()
@@ -106,7 +106,7 @@ def pane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pane]:
     server.end()
 
 
-def timeless(held: Held) -> Held:
+def timeless(held: PaneGuard) -> PaneGuard:
     """Without the second of the latest output, so that it does not matter when a test runs."""
     return evolve(held, fields={name: value for name, value in held.fields.items() if name != "window_activity"})
 
@@ -158,7 +158,7 @@ def test_of_several_panes_in_a_window_the_time_says_nothing(server: Server) -> N
 
 @pytest.mark.parametrize(("activity", "now", "wait"), [(5, 5.0, 1.0), (5, 5.75, 0.25), (5, 6.0, 0.0), (5, 2.0, 1.0)])
 def test_how_long_the_second_lasts(activity: int, now: float, wait: float) -> None:
-    assert Held({"window_activity": str(activity)}, ()).active_for(now) == wait
+    assert PaneGuard({"window_activity": str(activity)}, ()).active_for(now) == wait
 
 
 @pytest.mark.parametrize("settings", ["echo", "icanon"])
@@ -188,7 +188,7 @@ CHARS = st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("#{},()
 TEXTS = st.lists(st.text(CHARS, max_size=30), min_size=1, max_size=8)
 
 
-def first_places(wanted: Held, held: Held) -> list[int | None]:
+def first_places(wanted: PaneGuard, held: PaneGuard) -> list[int | None]:
     return [held.rows.index(text) if text in held.rows else None for text in wanted.rows]
 
 
@@ -242,17 +242,17 @@ def test_what_moves_is_a_few_rows_and_all_else_is_held(
 ) -> None:
     now = [data.draw(st.just(text) | st.text(CHARS, max_size=30)) for text in before]
     moved = {number for number, (a, b) in enumerate(zip(before, now, strict=True)) if a != b}
-    seen = Held(fields, tuple(now))
+    seen = PaneGuard(fields, tuple(now))
     if len(moved) > MOVING_ROWS or earlier["pane_pid"] != fields["pane_pid"]:
         with pytest.raises(ValueError, match=r"move|changed"):
-            seen.amid(Held(earlier, tuple(before)))
+            seen.amid(PaneGuard(earlier, tuple(before)))
         return
-    held = seen.amid(Held(earlier, tuple(before)))
+    held = seen.amid(PaneGuard(earlier, tuple(before)))
     assert set(held.moving) == moved and held.fields["pane_pid"] == fields["pane_pid"]
     assert ("cursor_x" in held.fields) is (earlier["cursor_x"] == fields["cursor_x"])
-    assert held.differs(seen) is None and held.differs(Held(fields, tuple(before))) is None
+    assert held.differs(seen) is None and held.differs(PaneGuard(fields, tuple(before))) is None
     other = data.draw(st.integers(0, len(now) - 1))
-    differs = held.differs(Held(fields, tuple(f"{text}!" if at == other else text for at, text in enumerate(now))))
+    differs = held.differs(PaneGuard(fields, tuple(f"{text}!" if at == other else text for at, text in enumerate(now))))
     assert differs or other in moved
 
 

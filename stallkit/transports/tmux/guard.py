@@ -3,7 +3,7 @@
 ``#{C/r:PATTERN}`` is the number of the first row that matches, counted from 1, or 0; tmux takes a row without the
 blanks at its end.  So a row's whole text, each character literal, has a number that changes as soon as the row does.
 Of rows alike only the first has one.  A change of the others is told by the second of the window's latest output, once
-that second is over, if no other pane has a part in it; and by `Held.differs`, outside of the server.
+that second is over, if no other pane has a part in it; and by `PaneGuard.differs`, outside of the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
-__all__ = ["Held", "complete", "held_look", "held_parts"]
+__all__ = ["PaneGuard", "complete", "guarded_look", "guarded_parts"]
 
 MOVING_ROWS = 4  # at most: a spinner with its counter, a bullet that blinks, a tip that gives way to another
 _ACTIVITY = ("window_panes", "window_activity")  # the second of the wall clock with the latest output of any pane
@@ -27,18 +27,18 @@ _OF_PATTERNS = frozenset(r".^$*+?()[]{}|\\")
 _OF_FORMATS = frozenset("#,}")
 
 
-def held_look(pane: str, frame: Frame) -> list[list[str]]:
+def guarded_look(pane: str, frame: Frame) -> list[list[str]]:
     """The commands of a look that says what is held."""
     return [*look_commands(pane, frame, ",".join(f"#{{{name}}}" for name in _ACTIVITY)), frame.end]
 
 
 def complete(answer: str, frame: Frame) -> bool:
-    """Whether an answer to `held_look` has come whole."""
+    """Whether an answer to `guarded_look` has come whole."""
     return frame.complete(answer, 1)
 
 
-def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str]]:
-    """The fields, the title and the lines in an answer to `held_look`.  Raises ValueError for another one."""
+def guarded_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str]]:
+    """The fields, the title and the lines in an answer to `guarded_look`.  Raises ValueError for another one."""
     numbers, command, title, activity, captured = frame.parts(answer)
     fields = fields_of(numbers) | {"pane_current_command": command}
     fields |= dict(zip(_ACTIVITY, activity.split(","), strict=True))
@@ -46,7 +46,7 @@ def held_parts(answer: str, frame: Frame) -> tuple[dict[str, str], str, list[str
 
 
 @frozen
-class Held:
+class PaneGuard:
     """What has to be the same from a look to a press: these fields, and all rows as tmux captured them.
 
     Of rows that move, by their number from 0, only what they begin and end with is held; of those above `first`
@@ -59,7 +59,7 @@ class Held:
     moving: Mapping[int, tuple[str, str]] = field(factory=dict)
 
     @classmethod
-    def of(cls, fields: Mapping[str, str], lines: Sequence[str]) -> Held:
+    def of(cls, fields: Mapping[str, str], lines: Sequence[str]) -> PaneGuard:
         """From the fields and the lines of a look.  Raises ValueError where there are fewer rows than the pane has."""
         height = int(fields["pane_height"])
         if len(lines) < height:
@@ -67,7 +67,7 @@ class Held:
         names = (*_ACTIVITY, *HELD) if fields["window_panes"] == "1" else HELD
         return cls({name: fields[name] for name in names}, tuple([line.rstrip(" ") for line in lines[:height]]))
 
-    def amid(self, earlier: Held) -> Held:
+    def amid(self, earlier: PaneGuard) -> PaneGuard:
         """It without what moved since an earlier look: of such rows only what both looks have in common is held.
 
         So is the cursor where it stood still, and everything else.  Raises ValueError where more than `MOVING_ROWS`
@@ -83,13 +83,13 @@ class Held:
         kept = {name: value for name, value in self.fields.items() if name not in moved | set(_ACTIVITY)}
         return evolve(self, fields=kept, moving=moving)
 
-    def below(self, first: int) -> Held:
+    def below(self, first: int) -> PaneGuard:
         """It without what stands above a row, nor where a hidden cursor is, nor when there was output."""
         free = {*_ACTIVITY, "history_size", *(_CURSOR if self.fields["cursor_flag"] == "0" else ())}
         kept = {name: value for name, value in self.fields.items() if name not in free}
         return evolve(self, fields=kept, first=first)
 
-    def differs(self, now: Held) -> str | None:
+    def differs(self, now: PaneGuard) -> str | None:
         """The first thing that is different now, for a person; None where nothing is."""
         for name, value in self.fields.items():
             if value != now.fields.get(name):
