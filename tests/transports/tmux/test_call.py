@@ -1,4 +1,4 @@
-"""A call of tmux: what is quoted, what its failures mean; and a deferred one, carried out when complete, never otherwise."""
+"""A call of tmux: what its failures mean; and a deferred one, carried out when it is complete, and never otherwise."""
 
 from __future__ import annotations
 
