@@ -15,8 +15,8 @@ from stallkit.errors import PackFormatError
 from stallkit.evidence.agents import asked
 from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.packs.file import read_pack
 from stallkit.packs.load import load_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.packs.screenfile import ensure_closed, parse_screen
 from stallkit.terminal.screen import Screen
 

@@ -10,7 +10,7 @@ import pytest
 
 from stallkit.detect.engine import Engine
 from stallkit.errors import PackError
-from stallkit.packs.file import read_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.terminal.screen import Screen
 from stallkit.testing.example import Example, Judges, Place, places, text_of
 from stallkit.testing.golden import difference, golden

@@ -1,14 +1,20 @@
-"""The pack file: ``signatures.toml`` beside a pack's package, read into a `Pack` with its agent files.
+"""The files of a pack, read into a `Pack`: ``signatures.toml`` beside its package, and its agent files.
 
-Format 1.  Top level: format, name, priority, foreground (process names), general (its signatures are forms that many
-programs share), signature (a list of tables).  A signature's keys are those of `Signature`; a clause is a string (a
-literal in the live region) or a table of `Clause`'s keys.
+A pack file is of format 1.  Top level: format, name, priority, foreground (process names), general (its signatures are
+forms that many programs share), signature (a list of tables).  A signature's keys are those of `Signature`, and
+`dialog`, `edge`, `fields` and `forms`, which describe its dialogs; a clause is a string (a literal in the live region)
+or a table of `Clause`'s keys.
+
+An agent file is ``agent.toml``, or one for each program in a folder ``agents``, of format 1 as well.  Top level:
+format, name, and the tables of `Agent`: ``[process]``, ``[title]``, ``[turn]``, ``[resume]``.
+
 Errors name file, line and key.  An unknown key is an error, since it may be a misspelt ``none_of``.
 """
 
 from __future__ import annotations
 
 import re
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Callable, Collection, Mapping, TypeVar
@@ -16,17 +22,39 @@ from typing import Any, Callable, Collection, Mapping, TypeVar
 import regex
 from attrs import fields
 
+from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
+from stallkit.detect.dialog import Dialog, Edge, Element
 from stallkit.detect.matcher import compiled
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
-from stallkit.packs.agent_file import agent_files, parse_agents
-from stallkit.packs.dialog_rows import DIALOG_KEYS, read_dialogs
-from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
+from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml, structured
 
-__all__ = ["FORMAT", "TOP", "Checker", "parse_pack", "read_clause", "read_pack", "read_signature"]
+__all__ = [
+    "AGENT_FILE",
+    "AGENT_FOLDER",
+    "AGENT_FORMAT",
+    "Checker",
+    "DIALOG_KEYS",
+    "FORMAT",
+    "RENAMED",
+    "TOP",
+    "agent_files",
+    "parse_agent",
+    "parse_agents",
+    "parse_pack",
+    "read_clause",
+    "read_dialog",
+    "read_dialogs",
+    "read_pack",
+    "read_signature",
+]
+
 
 FORMAT = 1
+
+
+AGENT_FORMAT = 1
 TOP = frozenset(
     {"format", "name", "priority", "foreground", "executables", "general", "signature"}
 )  # keys of the file itself
@@ -53,10 +81,6 @@ _TYPES: dict[str, tuple[type, ...]] = (
     }
 )
 _T = TypeVar("_T")
-
-
-def _keys_of(cls: type) -> set[str]:
-    return {field.alias or field.name for field in fields(cls) if field.init}
 
 
 def read_pack(path: Path) -> Pack:
@@ -198,6 +222,10 @@ def _converted(key: str, value: Any) -> Any:
     return converter(value)
 
 
+def _keys_of(cls: type) -> set[str]:
+    return {field.alias or field.name for field in fields(cls) if field.init}
+
+
 def _clauses(rows: Any, number: int, key: str, at: Checker) -> tuple[Clause, ...]:
     if not isinstance(rows, list):
         raise at.error(number, key, "not a list of clauses")
@@ -220,3 +248,85 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
         except (regex.error, OverflowError, RecursionError) as error:
             raise at.error(number, key, f"{clause.pattern!r} is not a pattern: {error}") from error
     return clause
+
+
+DIALOG_KEYS = frozenset({"dialog", "edge", "fields", "forms"})
+_FORM = frozenset({"dialog", "edge", "fields"})
+RENAMED = {"is": "role"}  # `is` is a word of Python's own
+_KEYS = {attribute.name for attribute in fields(Element)} - set(RENAMED.values()) | RENAMED.keys()
+
+
+def read_dialogs(row: Mapping[str, Any]) -> tuple[Dialog, ...]:
+    """The dialogs of a signature's table: its own, or each of its `forms`.  Raises ValueError and TypeError."""
+    forms = row.get("forms")
+    if forms is None:
+        return (read_dialog(row),)
+    if not isinstance(forms, list) or not forms or not all(isinstance(form, dict) for form in forms):
+        raise ValueError("forms is a list of tables, each with dialog, edge and fields")
+    if _FORM & row.keys():
+        raise ValueError("a signature has one dialog, or forms, not both")
+    if unknown := sorted({key for form in forms for key in form} - _FORM):
+        raise ValueError(f"unknown key {unknown[0]!r} of a form: use {', '.join(sorted(_FORM))}")
+    return tuple(map(read_dialog, forms))
+
+
+def read_dialog(row: Mapping[str, Any]) -> Dialog:
+    """The dialog that a signature's table describes.  Raises ValueError and TypeError.
+
+    >>> read_dialog({"edge": "blank", "dialog": ["Delete {file}?"], "fields": {"file": "path"}}).elements[0].row
+    ('Delete {file}?',)
+    """
+    elements = row.get("dialog")
+    if not isinstance(elements, list):
+        raise ValueError("dialog is a list of its rows, from the first to the last on the screen")
+    if "edge" not in row:
+        raise ValueError(f"edge is missing: say what it begins below, one or more of {', '.join(Edge)}")
+    given = row.get("fields", {})
+    if not isinstance(given, dict):
+        raise ValueError('fields is a table: name = "path"')
+    return Dialog([_element(element) for element in elements], row["edge"], given)
+
+
+def _element(given: Any) -> Element:
+    if isinstance(given, str):
+        return Element(row=given)
+    if not isinstance(given, dict):
+        raise ValueError(f"{given!r} is neither a row nor a table")
+    if unknown := sorted(given.keys() - _KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r} of a row: use {', '.join(sorted(_KEYS))}")
+    return Element(**{RENAMED.get(str(key), str(key)): value for key, value in given.items()})
+
+
+AGENT_FILE, AGENT_FOLDER = "agent.toml", "agents"
+
+
+def agent_files(folder: Traversable) -> dict[str, bytes]:
+    """The content of each agent file of a pack's folder by its path, in order.  Raises OSError."""
+    several = folder / AGENT_FOLDER
+    there = [folder / AGENT_FILE, *(several.iterdir() if several.is_dir() else ())]
+    found = {str(one): one.read_bytes() for one in there if one.name.endswith(".toml") and one.is_file()}
+    return dict(sorted(found.items()))
+
+
+def parse_agents(files: Mapping[str, bytes]) -> tuple[Agent, ...]:
+    """The agents of some files.  Raises PackFormatError."""
+    agents = {path: parse_agent(content, path) for path, content in files.items()}
+    seen: dict[str, str] = {}
+    for path, agent in agents.items():
+        if agent.name in seen:
+            raise PackFormatError(path, None, "name", f"{seen[agent.name]} names {agent.name!r} already")
+        seen[agent.name] = path
+    return tuple(agents.values())
+
+
+def parse_agent(content: bytes | str, path: str) -> Agent:
+    """The agent in a file's content; `path` is for messages.  Raises PackFormatError."""
+    try:
+        file = parse_toml(content, path)
+        if file.data.get("format") != AGENT_FORMAT:
+            why = f"{file.data.get('format')!r} is not a format known here: write format = {FORMAT}"
+            raise TomlError(why, file.lines.of("format"))
+        values = {key: value for key, value in file.data.items() if key != "format"}
+        return structured(TomlFile(path, values, file.text), Agent)
+    except TomlError as error:
+        raise PackFormatError(path, error.line, "", error.why) from error
