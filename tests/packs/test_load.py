@@ -26,7 +26,7 @@ from stallkit.packs import load
 from stallkit.packs.load import load_pack, restored, through
 from stallkit.packs.pack_file import parse_pack
 from stallkit.packs.registry import find
-from stallkit.testing.random_packs import Case, cases
+from stallkit.testing.strategies import Case, cases
 
 CONTENT = b"""format = 1
 [[signature]]

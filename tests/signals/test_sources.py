@@ -137,8 +137,8 @@ def test_a_source_may_have_nothing_to_add(agent: Acme) -> None:
 AGENTS = re.compile(r"\b(aider|claude|codex|copilot|gemini|opencode|pi|qwen)\b", re.IGNORECASE)
 KNOWS_NONE = [
     *(ROOT / "stallkit/signals").glob("*.py"),
-    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/signal_checks.py")),
-    *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/procfs.py", "probes/activity.py")),
+    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/checks.py")),
+    *(ROOT / "stallkit" / name for name in ("testing/doubles.py", "probes/procfs.py", "probes/activity.py")),
 ]
 
 

@@ -24,7 +24,7 @@ from stallkit.signals.process_tree import at_work
 from stallkit.signals.tool_call import asked_inside
 from stallkit.terminal.keys import Keys
 from stallkit.testing import FakeClock, check_transport
-from stallkit.testing.transport_checks import Session, Stage
+from stallkit.testing.checks import Session, Stage
 from stallkit.transports.base import Transport
 from stallkit.transports.stream import FACTS_S, GAP_S
 

@@ -19,8 +19,7 @@ from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
-from stallkit.testing.example import places
-from stallkit.testing.golden import golden
+from stallkit.testing.example import golden, places
 from stallkit_lab.evaluate import corpus
 
 __all__ = [

@@ -1,5 +1,7 @@
 """The clock for tests: it moves by sleeping alone."""
 
+from __future__ import annotations
+
 import pytest
 
 from stallkit.testing import FakeClock
