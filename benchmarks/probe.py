@@ -14,7 +14,7 @@ from pathlib import Path
 
 from timing import interleaved, table
 
-from stallkit.probes import foreground
+from stallkit.probes import foreground_job
 from stallkit.probes.tty import tty_facts
 from stallkit.transports.pty import PtyTransport
 
@@ -29,7 +29,7 @@ def group_of(count: int, code: str) -> PtyTransport:
     transport = PtyTransport.spawn([sys.executable, "-c", forks])
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        facts = foreground.probe(transport.fileno(), pid_of(transport))
+        facts = foreground_job.probe(transport.fileno(), pid_of(transport))
         if len(facts.members) == count and facts.listening:
             return transport
         time.sleep(0.02)
@@ -54,7 +54,7 @@ def main() -> None:
             taken = interleaved(
                 {
                     "stat": Path("/proc/self/stat").read_text,
-                    "process": lambda master=master, pid=pid: foreground.probe(master, pid),
+                    "process": lambda master=master, pid=pid: foreground_job.probe(master, pid),
                     "tty": lambda path=path: tty_facts(path),
                 }
             )

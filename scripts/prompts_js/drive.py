@@ -24,7 +24,7 @@ from typing import Any, Iterator
 
 from attrs import evolve, frozen
 
-from stallkit.probes.foreground import probe as probe_process
+from stallkit.probes.foreground_job import probe as probe_process
 from stallkit.probes.tty import probe as probe_tty
 
 HERE = Path(__file__).parent

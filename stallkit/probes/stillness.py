@@ -14,7 +14,7 @@ from attrs import frozen
 
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.foreground import settled
+from stallkit.probes.foreground_job import settled
 from stallkit.probes.procfs import PAGE, ProcEntry, Stat, all_pids
 from stallkit.probes.tty import tty_facts
 

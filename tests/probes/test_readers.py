@@ -13,7 +13,7 @@ from programs import Run, Running, python
 from terminals import wait_for
 
 from stallkit.evidence.facts import KernelFacts
-from stallkit.probes import foreground
+from stallkit.probes import foreground_job
 from stallkit.probes import readers as probed
 from stallkit.probes.procfs import all_pids, ancestors, stat_of
 from stallkit.probes.readers import InnerReader, holders, inner_readers, readers
@@ -96,10 +96,10 @@ def test_a_shell_that_waits_for_its_script_is_no_other_job(run: Run) -> None:
 def test_who_is_there_is_known_at_the_first_look(run: Run) -> None:
     running = run(["cat"])
     running.until(lambda facts: facts.listening, "a read")
-    here = foreground.present(running.path, running.pid)
+    here = foreground_job.present(running.path, running.pid)
     assert [member.name for member in here.members] == ["cat"]
     assert (here.listening, here.first_seen) == (None, here.members)
-    assert foreground.present("/dev/null", running.pid) == KernelFacts(pid=running.pid)
+    assert foreground_job.present("/dev/null", running.pid) == KernelFacts(pid=running.pid)
 
 
 BWRAP = Path(__file__).parents[2] / ".cache" / "engines" / "bin" / "bwrap"

@@ -15,7 +15,7 @@ from stallkit.evidence.facts import KernelFacts, Standstill
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.probes.foreground import at_rest
+from stallkit.probes.foreground_job import at_rest
 from stallkit.probes.threads import standstill
 from stallkit.probes.tty import tty_facts
 from stallkit.transports.base import Transport

@@ -13,7 +13,7 @@ from typing import Any
 
 import others
 
-from stallkit.probes.foreground import probe
+from stallkit.probes.foreground_job import probe
 from stallkit.probes.tty import probe as probe_tty
 from unknown.model import Model
 

@@ -103,7 +103,7 @@ class Fleet:
     async def sweep(self, wanted: Callable[[Row], bool] = _every, fresh: Collection[str] = ()) -> Sweep:
         """Look at the wanted panes where something happened since the last sweep, and at those in `fresh` (pane ids).
 
-        Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`foreground.probed`).  Where
+        Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`foreground_job.probed`).  Where
         a pane shows the same as before, its screen is the same object.
 
         Raises CaptureTimeout, TransportUnavailable or another TransportError where looking failed.  Then no state

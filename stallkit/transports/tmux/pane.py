@@ -15,7 +15,7 @@ from attrs import evolve
 
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.foreground import probed
+from stallkit.probes.foreground_job import probed
 from stallkit.probes.stillness import Stillness
 from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys

@@ -20,7 +20,7 @@ from stallkit_sessions.lifecycle import lasting
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.foreground import groups_now, probed
+from stallkit.probes.foreground_job import groups_now, probed
 from stallkit.probes.threads import turns
 from stallkit.signals.collect import signals_below, with_signals
 from stallkit.terminal.marks import Marks

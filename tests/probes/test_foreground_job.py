@@ -17,7 +17,7 @@ from programs import BUSY, RAW, READERS, Run, python
 from terminals import Server, wait_for
 
 from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes import foreground, procfs
+from stallkit.probes import foreground_job, procfs
 from stallkit.probes.tty import tty_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -39,7 +39,7 @@ def test_a_program_that_waits_for_a_key(run: Run, name: str) -> None:
     assert facts.source == "syscall"
     assert listens(facts, tty_facts(running.master)) is True
     assert facts.looked_at == facts.threads
-    by_path = foreground.probe(running.path, running.pid)
+    by_path = foreground_job.probe(running.path, running.pid)
     assert (by_path.listening, by_path.how, by_path.group) == (True, facts.how, facts.group)
 
 
@@ -130,7 +130,7 @@ def test_a_session_that_ended_is_unknown(run: Run) -> None:
     running = run(["true"])
     wait_for(lambda: running.transport.capture().alive is False, "the end")
     assert running.look() == KernelFacts(pid=running.pid)
-    assert foreground.probe(running.path, running.pid) == KernelFacts(pid=running.pid)
+    assert foreground_job.probe(running.path, running.pid) == KernelFacts(pid=running.pid)
 
 
 def test_thousands_of_threads_are_bounded(run: Run) -> None:
@@ -139,7 +139,7 @@ def test_thousands_of_threads_are_bounded(run: Run) -> None:
         "for _ in range(2000): threading.Thread(target=e.wait, daemon=True).start()\n"
     )
     quiet = run(python(code + "e.wait()")).until(lambda facts: (facts.threads or 0) > 2000, "2,001 threads")
-    assert quiet.looked_at == foreground.THREADS
+    assert quiet.looked_at == foreground_job.THREADS
     assert quiet.listening is None
     assert quiet.running is None
     reading = run(python(code + "input()")).until(lambda facts: (facts.threads or 0) > 2000 and facts.listening, "read")
@@ -151,7 +151,7 @@ def test_a_leader_of_another_terminal_is_nobodys(run: Run) -> None:
     running, other = run(["cat"]), run(["sleep", "1000"])
     running.until(lambda facts: facts.listening, "a read")
     for terminal in (running.path, running.master):
-        facts = foreground.probe(terminal, other.pid)
+        facts = foreground_job.probe(terminal, other.pid)
         assert (facts.foreground, facts.group, facts.started) == ("cat", running.pid, None)
 
 
@@ -159,7 +159,7 @@ def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     reading, writing = os.pipe()
     for terminal in (str(tmp_path), str(tmp_path / "file"), str(tmp_path / "none"), "/dev/null", "", reading, 10**6):
-        assert foreground.probe(terminal, os.getpid()) == KernelFacts(pid=os.getpid()), terminal
+        assert foreground_job.probe(terminal, os.getpid()) == KernelFacts(pid=os.getpid()), terminal
     os.close(reading)
     os.close(writing)
 
@@ -177,11 +177,11 @@ def test_a_name_with_brackets(run: Run) -> None:
 
 UNPRIVILEGED = """
 import os, sys
-from stallkit.probes import foreground
+from stallkit.probes import foreground_job
 from stallkit.probes.tty import tty_facts
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
-facts = foreground.probe(sys.argv[1], int(sys.argv[2]))
+facts = foreground_job.probe(sys.argv[1], int(sys.argv[2]))
 print(facts.foreground, facts.listening, facts.running, facts.stopped, facts.looked_at)
 """
 
@@ -199,12 +199,12 @@ def test_what_is_forbidden_is_unknown(run: Run) -> None:
 
 HARD_UP = """
 import resource, sys
-from stallkit.probes import foreground
-foreground.probe(sys.argv[1], int(sys.argv[2]))  # with everything imported that it needs
+from stallkit.probes import foreground_job
+foreground_job.probe(sys.argv[1], int(sys.argv[2]))  # with everything imported that it needs
 seen = []
 for limit in range(3, 10):
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, 64))
-    seen.append(foreground.probe(sys.argv[1], int(sys.argv[2])).listening)
+    seen.append(foreground_job.probe(sys.argv[1], int(sys.argv[2])).listening)
 print(*seen)
 """
 
@@ -223,8 +223,8 @@ def test_processes_of_others_that_are_hidden_may_read(run: Run) -> None:
     running = run(["sleep", "1000"])
     running.until(lambda facts: facts.listening is False, "sleep")
     own = {running.pid: [running.pid]}
-    assert foreground.probe(running.path, running.pid, groups=own).listening is None
-    assert foreground.probe(running.path, running.pid, groups={**own, 1: [1]}).listening is False
+    assert foreground_job.probe(running.path, running.pid, groups=own).listening is None
+    assert foreground_job.probe(running.path, running.pid, groups={**own, 1: [1]}).listening is False
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,8 @@ def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> No
 
 def test_a_program_that_begins_a_terminal_later_shows_a_screen_of_its_own(run: Run) -> None:
     """As an agent does that has a tool at work: what it waits for is asked of itself."""
-    late = f"import os, pty, time, tty; tty.setraw(0); time.sleep({foreground.WITH_IT_S + 1}); tool, there = pty.fork()"
+    later_s = foreground_job.WITH_IT_S + 1
+    late = f"import os, pty, time, tty; tty.setraw(0); time.sleep({later_s}); tool, there = pty.fork()"
     running = run(python(f"{late}\nif not tool: os.execvp('bash', ['bash', '-c', 'read x'])\nos.read(0, 1)"))
     facts = running.until(lambda facts: procfs.children_of(running.pid) and facts.how, "its tool")
     assert (facts.listening, facts.how, facts.through, facts.relay) == (True, "read", None, None)
@@ -286,8 +287,8 @@ os.wait()
 """
     running = run(python(asks))
     running.until(lambda facts: facts.listening is False and tty_facts(running.master).canonical is False, "the wait")
-    wait_for(lambda: foreground.probe_elsewhere(running.look(), running.master).listening, "the reader")
-    facts = foreground.probe_elsewhere(running.look(), running.master)
+    wait_for(lambda: foreground_job.probe_elsewhere(running.look(), running.master).listening, "the reader")
+    facts = foreground_job.probe_elsewhere(running.look(), running.master)
     assert (facts.how, facts.foreground is not None, facts.reader) == ("read", True, facts.foreground)
     assert running.look().listening is False
 
@@ -295,8 +296,8 @@ os.wait()
 def test_a_pane_of_tmux(server: Server) -> None:
     transport = server.start("one", "bash", "-c", "printf 'Continue? '; read -r x", shows="Continue?")
     path, pid = server.tmux("display-message", "-p", "-t", "=one:", "#{pane_tty} #{pane_pid}").split()
-    wait_for(lambda: foreground.probe(path, int(pid)).listening, "the read")
-    facts = foreground.probe(path, int(pid))
+    wait_for(lambda: foreground_job.probe(path, int(pid)).listening, "the read")
+    facts = foreground_job.probe(path, int(pid))
     assert (facts.foreground, facts.how, facts.relay) == ("bash", "read", None)
     assert facts.foreground == transport.capture().foreground
 
@@ -315,7 +316,7 @@ def test_ps_where_there_is_no_proc(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip("ps is not installed")
     running = run(["bash", "-c", "sleep 1000; true"])
     running.until(lambda facts: len(facts.members) == 2 and facts.members[1].name == "sleep", "sleep")
-    monkeypatch.setattr(foreground, "PROC", "/nowhere")
+    monkeypatch.setattr(foreground_job, "PROC", "/nowhere")
     facts = running.look()
     assert (facts.foreground, facts.group, facts.listening, facts.stopped) == ("bash", running.pid, None, False)
     assert [member.name for member in facts.members] == ["bash", "sleep"]
