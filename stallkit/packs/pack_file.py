@@ -31,11 +31,8 @@ from stallkit.errors import PackFormatError, StallkitError
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml, structured
 
 __all__ = [
-    "AGENT_FILE",
-    "AGENT_FOLDER",
     "AGENT_FORMAT",
     "Checker",
-    "DIALOG_KEYS",
     "FORMAT",
     "RENAMED",
     "TOP",
@@ -44,8 +41,6 @@ __all__ = [
     "parse_agents",
     "parse_pack",
     "read_clause",
-    "read_dialog",
-    "read_dialogs",
     "read_pack",
     "read_signature",
 ]
@@ -250,6 +245,9 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     return clause
 
 
+# --- the dialogs of a signature ---
+
+
 DIALOG_KEYS = frozenset({"dialog", "edge", "fields", "forms"})
 _FORM = frozenset({"dialog", "edge", "fields"})
 RENAMED = {"is": "role"}  # `is` is a word of Python's own
@@ -296,6 +294,8 @@ def _element(given: Any) -> Element:
         raise ValueError(f"unknown key {unknown[0]!r} of a row: use {', '.join(sorted(_KEYS))}")
     return Element(**{RENAMED.get(str(key), str(key)): value for key, value in given.items()})
 
+
+# --- agent files ---
 
 AGENT_FILE, AGENT_FOLDER = "agent.toml", "agents"
 

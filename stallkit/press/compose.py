@@ -23,7 +23,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.reader_check import came_later, is_of, unproven
 from stallkit.terminal.keys import Keys
 
-__all__ = ["Compose", "by_its_agent", "doubt", "doubt_of_interrupt", "doubt_of_work", "draft"]
+__all__ = ["Compose", "doubt", "doubt_of_interrupt", "doubt_of_work", "draft"]
 
 
 @frozen
@@ -108,6 +108,9 @@ def draft(found: Written) -> str:
     """Where somebody's text may stand, in words."""
     where = "right of the cursor" if found.at_start else "left of the cursor"
     return f"somebody's text may stand in the composer, {where}"
+
+
+# --- an agent that hangs ---
 
 
 def doubt_of_work(verdict: Verdict, now: Snapshot) -> str | None:

@@ -153,6 +153,9 @@ DAEMON = policy_from(parse_toml(DAEMON_FILE.read_bytes(), str(DAEMON_FILE)).data
 PROFILES[DAEMON.name] = DAEMON
 
 
+# --- the rule that would allow what a session asks ---
+
+
 def rule_for(asked: PromptFacts, session: str, option: str | None = None, agent: str | None = None) -> Rule:
     """The rule that presses at this prompt, in this session, or for this agent wherever it runs.
 
@@ -213,6 +216,9 @@ def _quoted(value: str) -> str:
 def _options(asked: PromptFacts) -> str:
     shown = ", ".join(map(repr, asked.labels))
     return f"it shows {shown}" if shown else "its options cannot be read"
+
+
+# --- the schema ---
 
 
 _TEXT: dict[str, Any] = {"type": "string"}

@@ -22,7 +22,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 
-__all__ = ["ANY_AGENT", "Act", "CONDITIONS", "PromptFacts", "Rule", "Scene", "WORDS"]
+__all__ = ["Act", "CONDITIONS", "PromptFacts", "Rule", "Scene", "WORDS"]
 
 
 @frozen
@@ -329,6 +329,8 @@ CONDITIONS = tuple(name.name for name in fields(Rule) if name.name not in ("do",
 def _one_of(fact: str | None, patterns: tuple[str, ...]) -> bool:
     return not patterns or (fact is not None and any(fnmatchcase(fact, pattern) for pattern in patterns))
 
+
+# --- which word or letter says yes, as the prompt itself spells it ---
 
 # What says yes and what says no, as programs pair them.  A letter alone says nothing: in Finnish, e is no.
 _YES_NO = """

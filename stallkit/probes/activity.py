@@ -25,6 +25,11 @@ __all__ = ["PROCESSES", "Sockets", "TcpSockets", "parsed", "sample"]
 
 PROCESSES = 256  # looked at in one sample
 SERVERS = 2  # in a row that are followed: a server of a server
+
+
+ANSWER_S = 3.0
+_WORDS = ("-H", "-t", "-x", "-n", "-i", "-e", "state", "all", "exclude", "time-wait")
+_HOLDER = re.compile(r"pid=(\d+)")
 _BYTES = re.compile(r"^(rchar|wchar): (\d+)$", re.MULTILINE)
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
@@ -189,9 +194,7 @@ def _socket_inodes(entry: ProcEntry) -> set[int] | None:
     return found
 
 
-ANSWER_S = 3.0
-_WORDS = ("-H", "-t", "-x", "-n", "-i", "-e", "state", "all", "exclude", "time-wait")
-_HOLDER = re.compile(r"pid=(\d+)")
+# --- what `ss` prints ---
 
 
 def parsed(text: str) -> Sockets:

@@ -48,6 +48,13 @@ _NULL = os.makedev(1, 3)  # /dev/null
 _AGAIN, _AGAIN_S = 2, 0.005
 
 
+THREADS = 256  # looked at in one probe: each takes about ten microseconds
+_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
+
+Entry = type[ProcEntry]  # how a process is read
+Groups = Mapping[int, Sequence[int]]
+
+
 def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry, groups: Groups | None = None) -> KernelFacts:
     """The facts on a terminal's foreground; the terminal is its path or the master of its pseudo-terminal.
 
@@ -361,11 +368,7 @@ def _by_ps(leader: int) -> KernelFacts:
     )
 
 
-THREADS = 256  # looked at in one probe: each takes about ten microseconds
-_RANK: tuple[How, ...] = ("read", "select", "poll", "epoll")
-
-Entry = type[ProcEntry]  # how a process is read
-Groups = Mapping[int, Sequence[int]]
+# --- a job of the terminal: a process group, looked at ---
 
 
 @frozen

@@ -37,7 +37,6 @@ __all__ = [
     "children_of",
     "device_of",
     "place_of",
-    "script_in",
     "script_path",
     "stat_of",
     "takes_commands",
@@ -397,6 +396,9 @@ def boot_id() -> str:
         return Path(PROC, "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
+
+
+# --- what a shell or an interpreter runs, by its command line ---
 
 
 _POSIX = frozenset({"ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"})

@@ -250,6 +250,9 @@ def _path(device: int) -> str:
     return f"/dev/pts/{os.minor(device)}"
 
 
+# --- readers outside of the foreground ---
+
+
 _BETWEEN = 16  # processes between a relay and the session that it started: sudo has two, a shell wrapper one more
 
 

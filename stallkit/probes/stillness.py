@@ -18,7 +18,7 @@ from stallkit.probes.foreground_job import settled
 from stallkit.probes.procfs import PAGE, ProcEntry, Stat, all_pids
 from stallkit.probes.tty import tty_facts
 
-__all__ = ["WROTE", "Stillness"]
+__all__ = ["Stillness"]
 
 WROTE = "its program wrote something a moment ago"
 

@@ -283,6 +283,9 @@ def _sleeps(file: Descriptor, function: str) -> bool:
     return stat.S_ISSOCK(file.mode) or bool(file.special and file.special not in _SLEEP_ELSEWHERE)
 
 
+# --- whether a whole job stands ---
+
+
 _MOST = 256  # threads looked at
 _WAIT = WRAPPERS | SHELLS  # for what they started
 _FEW = 4  # processes: more are seldom all at rest

@@ -77,6 +77,9 @@ def _settings(descriptor: int, typed_into: int | None) -> TtyFacts:
     return TtyFacts(echo=bool(local & termios.ECHO), canonical=lines, blocks=blocks, unread=unread)
 
 
+# --- a relay of our own ---
+
+
 RELAY = "stallkit"  # of a relay's process, as /proc/PID/comm has it
 ANSWER_S = 1.0
 

@@ -72,6 +72,9 @@ def _current(signal: Signal, held_up: str | None) -> Signal:
     return evolve(signal, stale=held_up) if held_up and signal.stale is None else signal
 
 
+# --- what a start adds ---
+
+
 def command_with_signals(command: Sequence[str], id: str) -> list[str]:
     """The command for the start with this id; as it was if no installed source has options for it.
 

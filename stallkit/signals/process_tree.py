@@ -27,7 +27,7 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import PROC, Process, Stat, all_pids, children_of, stat_of
 from stallkit.signals.source import Publisher
 
-__all__ = ["PROCESSES", "Shown", "at_work", "in_container", "in_pane", "processes_below", "shown_by", "socket_of"]
+__all__ = ["PROCESSES", "Shown", "at_work", "processes_below", "shown_by", "socket_of"]
 
 PROCESSES = 256  # below a session, looked at
 ANSWER_S = 3.0  # for a tmux server, or a container runtime
@@ -85,6 +85,9 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+# --- a client of tmux: the first process of the pane that it shows ---
+
+
 CLIENT = "tmux: client"  # what a client calls itself
 _WITH_VALUE = "cfLST"  # options of tmux that take one
 
@@ -137,6 +140,9 @@ def _is_socket(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
+
+
+# --- a client of docker or podman: the process in the container, as this machine sees it ---
 
 
 RUNTIMES = ("docker", "podman")

@@ -36,6 +36,20 @@ __all__ = [
 ]
 
 
+MAX_BYTES = 1_000_000  # of a file that is read
+_ENVIRON = 200_000  # bytes of an environment that are looked at
+_STATUS = 65_536  # bytes: it lists the user's groups
+_OPEN_FILES = 512  # of a process, looked at
+
+
+_WORDS = 500  # characters of what is asked
+
+
+_LISTENS = "0A"
+_HERE = ("0100007F", "00000000")  # 127.0.0.1, and every address
+_ROWS = 4_000_000  # bytes of the kernel's list
+
+
 @runtime_checkable
 class SignalSource(Protocol):
     """Reads what programs of one kind publish of themselves."""
@@ -74,10 +88,7 @@ def has_option(command: Sequence[str], option: str) -> bool:
     return any(word == option or word.startswith(f"{option}=") for word in command)
 
 
-MAX_BYTES = 1_000_000  # of a file that is read
-_ENVIRON = 200_000  # bytes of an environment that are looked at
-_STATUS = 65_536  # bytes: it lists the user's groups
-_OPEN_FILES = 512  # of a process, looked at
+# --- a process of a session ---
 
 
 @frozen
@@ -220,7 +231,7 @@ def _link(process: str, name: str) -> str:
         return ""
 
 
-_WORDS = 500  # characters of what is asked
+# --- files that a program published of itself, and ones for it ---
 
 
 def read_json(path: Path, publisher: Publisher) -> dict[str, Any] | None:
@@ -270,9 +281,7 @@ def _read(path: Path, publisher: Publisher, *, from_end: bool) -> bytes | None:
         os.close(opened)
 
 
-_LISTENS = "0A"
-_HERE = ("0100007F", "00000000")  # 127.0.0.1, and every address
-_ROWS = 4_000_000  # bytes of the kernel's list
+# --- at which ports a process itself listens for this machine ---
 
 
 def listening_ports(publisher: Publisher) -> list[int]:

@@ -131,6 +131,9 @@ def _raise(subject: str, failures: list[str]) -> None:
         raise AssertionError(f"{subject}: {number}\n  " + "\n  ".join(failures))
 
 
+# --- a source of signals ---
+
+
 READ_BYTES = 4 * MAX_BYTES  # in one look at one process: what a bounded reader stays below
 _HUGE = 64 * MAX_BYTES  # a file with a hole of this size
 _HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -293,6 +296,9 @@ def _bytes_read() -> int:
             if line.startswith("rchar:"):
                 return int(line.split()[1])
     return 0
+
+
+# --- a transport ---
 
 
 _QUESTION = "Proceed? [y/N] "

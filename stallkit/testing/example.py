@@ -217,6 +217,9 @@ def _name(match: Match | None) -> str:
     return "nothing" if match is None else f"{match.pack.name}:{match.signature.id}"
 
 
+# --- the golden form of a screen file ---
+
+
 _FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 
 

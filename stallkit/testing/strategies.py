@@ -184,6 +184,9 @@ def _bases(signature: Signature, shown: Sequence[Screen]) -> list[Screen]:
     return bases
 
 
+# --- the same screen as another terminal or capture would deliver it ---
+
+
 _NOISE = ["\x1b[0m", "\x1b[1;31m", "\x1b[38;5;12m", "\x1b[48;2;1;2;3m", "\x9b7m", "\x1b(B"]
 _NOISE += ["\ufe0f", "\u200b", "\u2060"]
 _WIDTHS = [None, None, 10, 20, 40, 80, 132]
@@ -300,6 +303,11 @@ def _place(pieces: Sequence[str], column: int, first: int) -> tuple[int, int]:
 # agree, as they must for the clauses of a pack.
 #
 # Few words, some part of others; k, s and i beside what Unicode folds to them; wide and combining characters.
+
+
+# --- random packs, and screens of pieces of what they look for ---
+
+
 WORDS = ["Allow", "allow?", "low", "Yes", "esc", "kiss", "K\u212ais\u017f", "t\u0130", "d\u0131", "\u276f", "\u203a"]
 WORDS += ["? ", "(y/n)", "[", "-", "$ ", "1. Yes", "caf\u00e9", "\u4f60\u597d", "\u03bcs", "\ud83d"]
 _BLANKS = ["", " ", "  ", "\n", "\n ", "\n\n"]

@@ -33,7 +33,7 @@ from stallkit.transports.tmux.format import (
 )
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["Fleet", "Listed", "Look", "Row", "Said", "Sweep", "listed", "looks", "to_list", "to_look"]
+__all__ = ["Fleet", "Look", "Row", "Said", "Sweep", "listed", "looks", "to_list", "to_look"]
 
 _PLACE = ("#{window_index},#{pane_index}", "#{session_name}")
 _ANY = "%ANY"  # stands for a pane
@@ -237,6 +237,9 @@ class Look:
     state: Said
     activity: int
     drawn_from: Said  # all values that the screen was made from
+
+
+# --- the commands, and how their answers are read ---
 
 
 def to_list(frame: Frame) -> list[str]:

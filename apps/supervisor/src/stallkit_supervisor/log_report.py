@@ -100,6 +100,9 @@ class LogReader:
         return ConfigError(str(self.path), why, "name an event log with --log, such as events.jsonl")
 
 
+# --- what its events add up to ---
+
+
 ASIDE_S = 120.0  # in which a wait may be said to be over, after the session showed something else
 _BY_STATE = {str(state): str(what) for state, what in BY_STATE.items()}
 _TROUBLE = ("could_not_look", "outcome_unknown", "not_recorded", "defect")
