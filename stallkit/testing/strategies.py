@@ -298,16 +298,13 @@ def _place(pieces: Sequence[str], column: int, first: int) -> tuple[int, int]:
     return column, first + len(pieces) - 1
 
 
+# --- random packs, and screens of pieces of what they look for ---
+
 # `re` and `regex` differ on whether a combining mark belongs to a word, so none is here.  Without case, `re` takes all
 # four of i, I, U+0130 and U+0131 for one letter, `regex` only some pairs of them; with these words and classes the two
 # agree, as they must for the clauses of a pack.
 #
 # Few words, some part of others; k, s and i beside what Unicode folds to them; wide and combining characters.
-
-
-# --- random packs, and screens of pieces of what they look for ---
-
-
 WORDS = ["Allow", "allow?", "low", "Yes", "esc", "kiss", "K\u212ais\u017f", "t\u0130", "d\u0131", "\u276f", "\u203a"]
 WORDS += ["? ", "(y/n)", "[", "-", "$ ", "1. Yes", "caf\u00e9", "\u4f60\u597d", "\u03bcs", "\ud83d"]
 _BLANKS = ["", " ", "  ", "\n", "\n ", "\n\n"]
