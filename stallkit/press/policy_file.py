@@ -18,8 +18,7 @@ from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Sever
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, WORDS, Act, PromptFacts, Rule
-from stallkit.settings_files import read_settings
-from stallkit.toml_file import Lines, parse_toml
+from stallkit.toml_file import Lines, parse_toml, read_settings
 
 __all__ = [
     "DAEMON",

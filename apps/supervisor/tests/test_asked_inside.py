@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from stallkit.probes.foreground_job import WITH_IT_S
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, has, named, run
@@ -16,6 +15,7 @@ from terminals import Server, wait_for
 from stallkit.press.check import Status, check
 from stallkit.press.events import Event
 from stallkit.press.policy_file import DAEMON
+from stallkit.probes.foreground_job import WITH_IT_S
 
 pytestmark = pytest.mark.e2e
 
