@@ -17,11 +17,11 @@ from typing import Any, Callable, Collection, Iterable, Mapping
 import attrs
 from attrs import Attribute, evolve, field, fields, frozen
 
-from stallkit.class_schema import closed, schema_of, some_of
 from stallkit.config import FILE, STALL_TIMEOUT
 from stallkit.distributions import offered
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
+from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import PROFILES, load_policy, policy_from, policy_table
 from stallkit.settings_files import Found, say, settings_files

@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 
-from stallkit.class_schema import TEXTS, closed, keys_of, schema_of, some_of
 from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
 from stallkit.detect.dialog import Edge, Element, FieldType, Role
@@ -25,6 +24,7 @@ from stallkit.detect.signature import (
     State,
     Tier,
 )
+from stallkit.jsonio import TEXTS, closed, keys_of, schema_of, some_of
 from stallkit.packs.pack_file import AGENT_FORMAT, FORMAT, RENAMED, TOP
 
 __all__ = ["agent_schema", "pack_schema"]

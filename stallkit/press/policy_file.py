@@ -12,10 +12,10 @@ from typing import Any, Mapping
 
 from attrs import evolve
 
-from stallkit.class_schema import closed, schema_of, some_of
 from stallkit.detect.request import CLOSED
 from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
 from stallkit.errors import ConfigError, UnknownFile
+from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, WORDS, Act, PromptFacts, Rule
 from stallkit.toml_file import Lines, parse_toml, read_settings
