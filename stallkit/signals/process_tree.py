@@ -30,7 +30,6 @@ from stallkit.signals.source import Publisher
 __all__ = ["PROCESSES", "Shown", "at_work", "processes_below", "shown_by", "socket_of"]
 
 PROCESSES = 256  # below a session, looked at
-ANSWER_S = 3.0  # for a tmux server, or a container runtime
 
 
 def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
@@ -67,11 +66,11 @@ def at_work(snapshot: Snapshot) -> tuple[int, ...]:
     return tuple(one.pid for one, held_up in shown if held_up is None and RELAYS.isdisjoint(one.names))
 
 
-def _printed(words: Sequence[str], environ: dict[str, str]) -> str:
+def _printed(words: Sequence[str], environ: dict[str, str], within_s: float) -> str:
     """What a command prints, whatever its exit status; "" where it cannot be run, or takes too long."""
     try:
         done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER_S, check=False, env=environ
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=within_s, check=False, env=environ
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -89,6 +88,7 @@ def _children(pid: int) -> list[int]:
 
 
 CLIENT = "tmux: client"  # what a client calls itself
+SERVER_S = 2.0  # for its answer
 _WITH_VALUE = "cfLST"  # options of tmux that take one
 
 
@@ -104,7 +104,7 @@ def in_pane(publisher: Publisher) -> int | None:
         return None
     asked = ["tmux", "-S", socket, "list-clients", "-F", "#{client_pid} #{pane_pid}"]
     environ = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-    rows = [line.split() for line in _printed(asked, environ).splitlines()]
+    rows = [line.split() for line in _printed(asked, environ, SERVER_S).splitlines()]
     panes = [row[1] for row in rows if len(row) == 2 and row[0] == str(publisher.pid)]
     return int(panes[0]) if panes and panes[0].isdecimal() else None
 
@@ -146,6 +146,7 @@ def _is_socket(path: str) -> bool:
 
 
 RUNTIMES = ("docker", "podman")
+RUNTIME_S = 3.0  # for its answer
 AGAIN_S = 10.0  # after a container that was not there yet
 KNOWN = 256  # clients that are remembered
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -222,7 +223,7 @@ def _asked(runtime: str, publisher: Publisher) -> Process | None:
         return None
     environ = dict(os.environ) | {key: value for key, value in publisher.environ.items() if key in _SERVER}
     asked = [runtime, *shown.options, "inspect", "--type", "container", "-f", "{{.Id}} {{.State.Pid}}", name]
-    answer = _ID.fullmatch(_printed(asked, environ).strip())
+    answer = _ID.fullmatch(_printed(asked, environ, RUNTIME_S).strip())
     if answer is None or not _belongs(int(answer[2]), answer[1]):
         return None
     first = Process.of(int(answer[2]))
