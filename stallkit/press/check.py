@@ -43,7 +43,7 @@ from stallkit.short_repr import short_repr
 from stallkit.signals.process_tree import at_work
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
-from stallkit.transports.base import Amid, Options, Transport, look
+from stallkit.transports.base import Moving, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
 __all__ = [
@@ -407,10 +407,10 @@ def observe(
             more -= 1
         elif settled or clock() >= (deadline if verdict.proof_in_s is None else max(deadline, until)):
             break
-    if not settled and isinstance(transport, Amid) and _asks_while_a_little_moves(verdict, before, seen):
-        amid = evolve(transport.capture_amid(), quiet_s=0.0)  # what turns may look the same twice
-        other = before if before.screen.fingerprint != amid.screen.fingerprint else seen
-        return judged(engine, amid, other), amid
+    if not settled and isinstance(transport, Moving) and _asks_while_a_little_moves(verdict, before, seen):
+        moving = evolve(transport.capture_moving(), quiet_s=0.0)  # what turns may look the same twice
+        other = before if before.screen.fingerprint != moving.screen.fingerprint else seen
+        return judged(engine, moving, other), moving
     return verdict, seen
 
 

@@ -31,7 +31,7 @@ from stallkit.press.reader_check import came_later, doubt_of_reader, unproven
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
-from stallkit.transports.base import Amid, Below, Transport, look
+from stallkit.transports.base import Below, Moving, Transport, look
 
 __all__ = [
     "Answer",
@@ -244,7 +244,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return without
     moves = isinstance(request, Interrupt)
     try:
-        now = transport.capture_amid() if moves and isinstance(transport, Amid) else look(transport)
+        now = transport.capture_moving() if moves and isinstance(transport, Moving) else look(transport)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
     except TransportError as error:
@@ -316,8 +316,8 @@ def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot, row
         transport.send_below(keys, now, row)
     elif not isinstance(request, Interrupt):
         transport.send(keys, now)
-    elif isinstance(transport, Amid):
-        transport.send_amid(keys, now)
+    elif isinstance(transport, Moving):
+        transport.send_moving(keys, now)
     else:
         raise KeysRefused(transport.target, "its transport presses no key at a screen that moves")
 

@@ -67,7 +67,7 @@ class PaneGuard:
         names = (*_ACTIVITY, *HELD) if fields["window_panes"] == "1" else HELD
         return cls({name: fields[name] for name in names}, tuple([line.rstrip(" ") for line in lines[:height]]))
 
-    def amid(self, earlier: PaneGuard) -> PaneGuard:
+    def without_moves(self, earlier: PaneGuard) -> PaneGuard:
         """It without what moved since an earlier look: of such rows only what both looks have in common is held.
 
         So is the cursor where it stood still, and everything else.  Raises ValueError where more than `MOVING_ROWS`

@@ -80,7 +80,7 @@ class TmuxTransport(Closing):
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
         return self._capture(moves=False)
 
-    def capture_amid(self) -> Snapshot:
+    def capture_moving(self) -> Snapshot:
         """The same, and who reads the terminal is asked although the screen moves.  Raises as `capture` does."""
         return self._capture(moves=True)
 
@@ -113,7 +113,7 @@ class TmuxTransport(Closing):
         """
         self._send(keys, seen, self._guard(seen))
 
-    def send_amid(self, keys: Keys, seen: Snapshot) -> None:
+    def send_moving(self, keys: Keys, seen: Snapshot) -> None:
         """The same where a spinner turns: what moved between the latest two looks may move on, nothing else.
 
         The rows that moved are still held to what they began and ended with.  Raises as `send` does.
@@ -122,7 +122,7 @@ class TmuxTransport(Closing):
         if earlier is None:
             raise KeysRefused(self.target, "it was looked at only once")
         try:
-            guard = latest.amid(earlier)
+            guard = latest.without_moves(earlier)
         except ValueError as error:
             raise KeysRefused(self.target, str(error)) from None
         self._send(keys, seen, guard, moves=True)

@@ -226,7 +226,7 @@ def test_a_spinner_may_turn_on_and_nothing_else_may_move(pane: Pane, change: str
     pane.write(drawn(SPINNER))
     before = pane.held()
     pane.write(row(5, "✳ Herding… (46s · ↓ 163 tokens)"))
-    held = pane.held().amid(before)
+    held = pane.held().without_moves(before)
     assert "window_activity" not in held.fields and held.fields["pane_pid"]
     assert pane.is_as(held)
     pane.write(change)
@@ -245,9 +245,9 @@ def test_what_moves_is_a_few_rows_and_all_else_is_held(
     seen = PaneGuard(fields, tuple(now))
     if len(moved) > MOVING_ROWS or earlier["pane_pid"] != fields["pane_pid"]:
         with pytest.raises(ValueError, match=r"move|changed"):
-            seen.amid(PaneGuard(earlier, tuple(before)))
+            seen.without_moves(PaneGuard(earlier, tuple(before)))
         return
-    held = seen.amid(PaneGuard(earlier, tuple(before)))
+    held = seen.without_moves(PaneGuard(earlier, tuple(before)))
     assert set(held.moving) == moved and held.fields["pane_pid"] == fields["pane_pid"]
     assert ("cursor_x" in held.fields) is (earlier["cursor_x"] == fields["cursor_x"])
     assert held.differs(seen) is None and held.differs(PaneGuard(fields, tuple(before))) is None
