@@ -41,7 +41,7 @@ def json_form(kind: type) -> Callable[[type[_F]], type[_F]]:
 def alike(kind: type[_T], value: object, **given: Any) -> _T:
     """One of that class with these fields, and else with the attributes of `value` of the same names.
 
-    >>> from stallkit.evidence.hang import Hung
+    >>> from stallkit.judging.verdict import Hung
     >>> alike(Hung, Hung(3.0, ("no data",)), since_s=4.0)
     Hung(since_s=4.0, evidence=('no data',))
     """

@@ -17,6 +17,7 @@ import cattrs
 from attrs import NOTHING, Attribute, fields, has, resolve_types
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
+import stallkit.verdict_json  # noqa: F401  # the forms of values that know nothing of JSON
 from stallkit.durations import SPAN
 from stallkit.json_form import FORMS
 from stallkit.redact.redact import redact_all

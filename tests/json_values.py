@@ -17,8 +17,8 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
-from stallkit.evidence.hang import Hung
 from stallkit.evidence.signal import Guard, Signal
+from stallkit.judging.verdict import Hung
 from stallkit.packs.pack_file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome

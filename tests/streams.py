@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from base64 import b64encode
 
-from stallkit.terminal.marks import Marks, MarksReader
-from stallkit.terminal.program_status import StatusState
+from stallkit.terminal.marks import Marks, MarksReader, StatusState
 
 ROOT = b"\x1b]7501;state=idle\a"  # a record that a rejected report must leave as it is
 

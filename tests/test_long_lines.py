@@ -10,7 +10,7 @@ from terminals import Server
 
 from stallkit import Engine, Screen, Snapshot
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.kernel_summary import names_secret
+from stallkit.evidence.look import names_secret
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import read_screen

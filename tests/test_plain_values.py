@@ -35,14 +35,14 @@ from stallkit.cli.check_text import printed
 from stallkit.cli.printed_json import all_printed
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
+from stallkit.detect.engine import SignatureRef
 from stallkit.detect.signature import Certainty, Kind, Severity, State
-from stallkit.detect.signature_ref import SignatureRef
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
-from stallkit.evidence.hang import Hung
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Hung
 from stallkit.press.check import Status as Found
 from stallkit.press.decisions import Press
 from stallkit.press.gate import End, Outcome

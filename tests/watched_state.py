@@ -9,11 +9,11 @@ from attrs import evolve
 from stallkit_supervisor.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
 from stallkit_supervisor.state import on_look, on_outcome
 from stallkit_supervisor.telling import Notify
+from stallkit_supervisor.topic import What
 
 from stallkit.detect.signature import Pack
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import What
 from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE

@@ -26,13 +26,13 @@ from answers import call  # the modules beside this file
 from turns import AT_WORK, Turns
 from turns_model import Model, main_loop, suggests
 
-from stallkit.evidence.hang import HUNG_AFTER_S, Activity, Watchdog
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
-from stallkit.press.check import hung_now, sighting
 from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import press
+from stallkit.press.hang import HUNG_AFTER_S, Watchdog, hung_now, sighting
+from stallkit.probes.activity import Activity
 from stallkit.transports.base import look
 
 EACH_S, PING_S, ESCAPE_S = 5.0, 10.0, 15.0

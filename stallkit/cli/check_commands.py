@@ -10,7 +10,7 @@ from typing import Any, Iterator, Sequence
 import click
 
 from stallkit.cli.check_colour import painted, shows_colours
-from stallkit.cli.check_text import printed
+from stallkit.cli.check_text import arguments, printed
 from stallkit.cli.common import log_option, policy_option, print_json, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.installed import engine
@@ -24,14 +24,13 @@ from stallkit.detect.dialog_parser import Reading
 from stallkit.detect.engine import Fate, Report
 from stallkit.detect.matcher import Found
 from stallkit.detect.signature import Clause, Kind, State
-from stallkit.evidence.hang import HUNG_AFTER_S
-from stallkit.evidence.kernel_summary import arguments
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.table import decide, otherwise
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import check_session, observe
 from stallkit.press.events import EventLog
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.settings import configured_policy
 from stallkit.signals.tool_call import asked_inside
 

@@ -12,7 +12,7 @@ from typing import Collection, Iterable
 import regex
 from attrs import field, frozen
 
-__all__ = ["NO_WORDS", "Agent", "Process", "Resume", "Title", "Turn", "Vocabulary"]
+__all__ = ["NO_WORDS", "Agent", "Process", "Resume", "Title", "Vocabulary"]
 
 TIMEOUT_S = 0.01  # for one pattern on one row: ordinary ones take microseconds
 

@@ -6,21 +6,12 @@ import re
 
 from stallkit.detect.families import MODELS
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import Patterns
 
 __all__ = ["names_person", "said_by_person", "talks", "talks_here"]
 
+_of = Patterns("prompts")
 _ROWS = 40  # of one message, looked at
-_NAMES = r"(?:You|User|Human|Me)"
-# A message begins with its person's mark or name; a numbered row with such a mark is the selected one of a menu.
-_BEGINS = re.compile(
-    rf"^[ │|]{{0,4}}(?:[>❯›▌]\s*(?!\d+[.)])[^\s─━]|{_NAMES}\s?[:>❯›]\s*\S|{_NAMES}\s*:?\s*$)", re.IGNORECASE
-)
-
-# Indented below its mark; what a program adds to it has a mark of its own.
-_GOES_ON = re.compile(r"^ {2,6}[\w\"'(\[`/]")
-_SPOKEN_AT = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])[ ]+\S+[ ]\S", re.IGNORECASE)
-_NAME_ALONE = re.compile(rf"^[ │|]{{0,4}}({_NAMES}\s?[:>❯›])\s*$", re.IGNORECASE)
-
 # What programs speak of that chat with a model, and others hardly do.
 _TALK = re.compile(
     r"\b(?:tokens?|context|model|llm|prompt|agent|assistant|chat|mcp|provider|conversation|session|yolo|approve|approval|"
@@ -36,7 +27,7 @@ def names_person(line: str) -> bool:
     >>> names_person("User:"), names_person("Username:")
     (True, False)
     """
-    return _NAME_ALONE.match(line) is not None
+    return _of.name_alone.match(line) is not None
 
 
 def talks_here(screen: Screen, line: str) -> bool:
@@ -47,9 +38,9 @@ def talks_here(screen: Screen, line: str) -> bool:
     >>> talks_here(Screen.from_text("User: ada\\nLogin incorrect\\nUser:"), "User:")
     False
     """
-    alone = _NAME_ALONE.match(line)
+    alone = _of.name_alone.match(line)
     return alone is not None and any(
-        spoken[1] == alone[1] for spoken in map(_SPOKEN_AT.match, screen.lines) if spoken is not None
+        spoken[1] == alone[1] for spoken in map(_of.said_at.match, screen.lines) if spoken is not None
     )
 
 
@@ -72,8 +63,8 @@ def said_by_person(screen: Screen, row: int) -> bool:
     """
     for at in range(min(row, len(screen.lines) - 1), max(-1, row - _ROWS), -1):
         line = screen.lines[at]
-        if _BEGINS.match(line):
+        if _of.said_begins.match(line):
             return True
-        if not _GOES_ON.match(line):
+        if not _of.said_goes_on.match(line):
             return False
     return False

@@ -13,6 +13,7 @@ from typing import Iterable, Mapping, Sequence
 
 import regex
 from attrs import field, frozen
+from attrs.converters import optional
 from attrs.validators import ge
 
 from stallkit.terminal.keys import Keys
@@ -89,10 +90,6 @@ def _strings(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _field_type(value: FieldType | str) -> FieldType:
-    return FieldType(value)
-
-
 @frozen
 class FieldSpec:
     """What may stand in a field, how long it is, and whether a dialog that shows it may be answered by its pack.
@@ -102,7 +99,7 @@ class FieldSpec:
     never decides.
     """
 
-    type: FieldType = field(converter=_field_type)
+    type: FieldType = field(converter=FieldType)
     most: int = field(default=0, validator=ge(0))
     decides: bool = False
     one_of: tuple[str, ...] = field(default=(), converter=_strings)
@@ -155,10 +152,6 @@ def _times(value: Iterable[int]) -> tuple[int, int]:
     return least, most
 
 
-def _role(value: Role | str | None) -> Role | None:
-    return None if value is None else Role(value)
-
-
 @frozen(kw_only=True)
 class Element:
     """One part of a dialog, from top to bottom: alternatives of a `row`, an `option` or a `pattern`; choices; a rule.
@@ -177,7 +170,7 @@ class Element:
     choices: bool = False
     rule: bool = False
     times: tuple[int, int] = field(default=(1, 1), converter=_times)
-    role: Role | None = field(default=None, converter=_role)
+    role: Role | None = field(default=None, converter=optional(Role))
     ignore_case: bool = False
     at_cursor: bool = False
     selected: bool | None = None  # of an option: where the mark must stand, or must not
@@ -230,24 +223,26 @@ def _forms(element: Element, fields: Mapping[str, FieldSpec]) -> tuple[Form, ...
 
 
 def _form(text: str, option: bool, fields: Mapping[str, FieldSpec], flags: int) -> Form:
-    pieces = _PLACE.split(" ".join(text.split()))
-    short = long = ""
-    rows = 0 if option else min(_FLOW_ROWS, len(text) // 8 + 1)
-    for number, piece in enumerate(pieces):
-        if number % 2:
-            pattern = fields[piece].pattern
-            lazy = pattern if fields[piece].one_of else re.sub(r"([*+])$", r"\1?", pattern)
-            short += f"(?P<{piece}>{lazy})"
-            long += f"(?P<{piece}>{pattern})"
-            rows += fields[piece].rows
-        else:
-            literal = r"[ \n]+".join(re.escape(word) for word in piece.split(" "))
-            short += literal
-            long += literal
+    plain = " ".join(text.split())
+    short, long = _body(plain, fields, lazy=True), _body(plain, fields, lazy=False)
+    rows = sum(fields[name].rows for name in _PLACE.findall(plain))
     if option:
         short, long = (f"{_OPTION}(?P<text_>{body}){_TICK}" for body in (short, long))
         rows = max(rows, 1) + max(2, len(text) // 30)
-    return Form(regex.compile(short, flags), regex.compile(long, flags), rows, " ".join(text.split()))
+    else:
+        rows += min(_FLOW_ROWS, len(text) // 8 + 1)
+    return Form(regex.compile(short, flags), regex.compile(long, flags), rows, plain)
+
+
+def _body(text: str, fields: Mapping[str, FieldSpec], lazy: bool) -> str:
+    """The pattern of a literal text with fields in it, which take as little as they can, or as much."""
+    found, *rest = [r"[ \n]+".join(map(re.escape, piece.split(" "))) for piece in _PLACE.split(text)[::2]]
+    for name, literal in zip(_PLACE.findall(text), rest, strict=True):
+        pattern = fields[name].pattern
+        if lazy and not fields[name].one_of:
+            pattern = re.sub(r"([*+])$", r"\1?", pattern)
+        found += f"(?P<{name}>{pattern}){literal}"
+    return found
 
 
 def _elements(values: Iterable[Element | str]) -> tuple[Element, ...]:

@@ -15,23 +15,7 @@ from stallkit.detect.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpe
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 
-__all__ = [
-    "JOINTS",
-    "MOST_ROWS",
-    "Option",
-    "ReadRow",
-    "Reading",
-    "SIDES",
-    "begins_in_sight",
-    "content",
-    "is_rule",
-    "outside_above",
-    "read",
-    "read_among",
-    "read_any",
-    "same_sides",
-    "side_alone",
-]
+__all__ = ["Option", "Reading", "SIDES", "begins_in_sight", "read", "read_among", "read_any"]
 
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"
@@ -138,6 +122,11 @@ class Reading:
         return not self.doubt
 
     @property
+    def recognised(self) -> int:
+        """How many rows were."""
+        return sum(bool(row.as_what) for row in self.rows)
+
+    @property
     def first(self) -> int:
         """The dialog's first row."""
         return self.rows[0].row if self.rows else 0
@@ -180,48 +169,27 @@ def read(dialog: Dialog, screen: Screen) -> Reading:
 
 def _read(dialog: Dialog, screen: Screen) -> Reading:
     lines = screen.text.split("\n")
-    shown = [(row, text) for row, line in enumerate(lines) if (text := _shown(line))]
-    best: Reading | None = None
-    whole: list[Reading] = []
+    shown = [(row, text) for row, line in enumerate(lines) if (text := RULE if is_rule(line) else content(line))]
     reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
-    if dialog.has_choices:
-        return _with_choices(dialog, screen, shown, reader) or Reading((), doubt="no list of choices of it is read")
-    for start, (row, _) in enumerate(shown):
-        if not _below_edge(dialog.edges, row, lines, screen):
-            continue
-        for parts in reader.ways(start):
-            way = _reading(shown[start:], parts, dialog)
-            if not whole or _differ(whole[0], way):
-                whole.append(way)
-            if len(whole) > 1:
-                return Reading(whole[0].rows, doubt="its rows can be read in more than one way")
-        if not whole:
-            known = reader.recognised(start)
-            if best is None or len(known) > sum(bool(each.as_what) for each in best.rows):
-                best = _left_over(shown[start:], known)
+    starts = [place for place, (row, _) in enumerate(shown) if _below_edge(dialog.edges, row, lines, screen)]
+    if dialog.has_choices:  # a person answers it, who is shown its rows: the lowest and shortest reading will do
+        lowest = (_reading(shown[at:], parts, dialog) for at in reversed(starts) for parts in reader.ways(at))
+        fitting = (way for way in lowest if not way.doubt and not _trouble(way))
+        return next(fitting, Reading((), doubt="no list of choices of it is read"))
+    ways = (_reading(shown[at:], parts, dialog) for at in starts for parts in reader.ways(at))
+    first = next(ways, None)
+    if first is not None and any(_differ(first, other) for other in ways):
+        return Reading(first.rows, doubt="its rows can be read in more than one way")
+    if first is None:
+        left = [_left_over(shown[at:], reader.recognised(at)) for at in starts]
+        nowhere = Reading((), doubt="no row of it stands below an edge that it begins at")
+        first = max(left, key=lambda one: one.recognised, default=nowhere)
     if reader.tired:
         return Reading((), doubt="its rows can be read in too many ways")
-    if not whole:
-        return best or Reading((), doubt="no row of it stands below an edge that it begins at")
-    first = whole[0]
     if first.doubt:
         return first
     doubt = _trouble(first) or _inexact(first, dialog, lines, screen) or _shadow(first, dialog, lines, screen)
     return evolve(first, doubt=doubt)
-
-
-def _with_choices(dialog: Dialog, screen: Screen, shown: list[tuple[int, str]], reader: _Reader) -> Reading | None:
-    """The lowest and shortest reading of a dialog with choices whose options are in order; None where there is none.
-
-    Its question may be any text, a list too.  A person answers it, who is shown its rows: no machine does.
-    """
-    lines = screen.text.split("\n")
-    for start in range(len(shown) - 1, -1, -1):
-        if _below_edge(dialog.edges, shown[start][0], lines, screen):
-            ways = (_reading(shown[start:], parts, dialog) for parts in reader.ways(start))
-            if (found := next((way for way in ways if not way.doubt and not _trouble(way)), None)) is not None:
-                return found
-    return None
 
 
 def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
@@ -233,7 +201,7 @@ def read_any(dialogs: Sequence[Dialog], screen: Screen) -> Reading:
     whole = sorted((reading for reading in readings if reading.whole), key=lambda reading: reading.first)
     if any(_differ(whole[0], other) for other in whole[1:]):
         return Reading(whole[0].rows, doubt="it can be read as two dialogs")
-    return whole[0] if whole else max(readings, key=lambda reading: sum(bool(row.as_what) for row in reading.rows))
+    return whole[0] if whole else max(readings, key=lambda one: one.recognised)
 
 
 def read_among(dialogs: Sequence[Dialog], others: Mapping[str, Sequence[Dialog]], screen: Screen) -> Reading:
@@ -337,18 +305,11 @@ class _Reader:
                 longest = _match(form.longest, text)
                 if element.selected is not None and bool(match["mark_"]) is not element.selected:
                     continue
-                same = longest is not None and all(
-                    longest.groupdict().get(name) == match.groupdict().get(name)
-                    for name in element.names
-                    if not self._dialog.fields[name].aside
-                )
-                if all(self._dialog.fields[name].fits(match.groupdict().get(name) or "") for name in element.names):
-                    yield _Part(element, form, at, end, match, same)
-
-
-def _shown(line: str) -> str:
-    """What a row says; empty where it is blank."""
-    return RULE if is_rule(line) else content(line)
+                found, most = match.groupdict(), longest.groupdict() if longest else {}
+                specs = {name: self._dialog.fields[name] for name in element.names}
+                if all(spec.fits(found.get(name) or "") for name, spec in specs.items()):
+                    clear = all(most.get(name) == found.get(name) for name, spec in specs.items() if not spec.aside)
+                    yield _Part(element, form, at, end, match, longest is not None and clear)
 
 
 def _match(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
@@ -375,8 +336,9 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
         if not part.clear:
             doubt = f"where {' and '.join(sorted(part.element.names))} ends can be read in more than one way"
         for name in sorted(part.element.names):
-            value = _value(dialog, name, part.match.groupdict().get(name) or fields.get(name, ""))
-            spec = dialog.fields[name]
+            value, spec = part.match.groupdict().get(name) or fields.get(name, ""), dialog.fields[name]
+            if spec.type is FieldType.ADDRESS:  # it is broken in the middle of a word; others keep their rows
+                value = value.replace("\n", "")
             if spec.aside and (part.element.times[1] > 1 or not value):
                 continue  # of several rows only the last would be told
             if fields.setdefault(name, value) != value and not (spec.decides or spec.aside):
@@ -411,13 +373,6 @@ def _choices(rows: list[str]) -> list[Option]:
         number, marked = int(one["number"]), bool(one["mark"])
         found.append(Option(one["label"], number, marked, ticked=ticked, about=one["about"] or ""))
     return found
-
-
-def _value(dialog: Dialog, name: str, text: str) -> str:
-    """The content of a field: an address is broken in the middle of a word, a path and a command keep their rows."""
-    if dialog.fields[name].type is FieldType.ADDRESS:
-        return text.replace("\n", "")
-    return text
 
 
 def _differ(one: Reading, other: Reading) -> bool:
@@ -473,7 +428,9 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     once = [form.shortest for form in _forms_of(dialog, lambda element: element.role is Role.ONCE)]
     if once and sum(any(_match(one, row.text) for one in once) for row in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
-    asked = {form.source for form in _forms_of(dialog, lambda element: not element.option and _asks(element, dialog))}
+    told = {name for name, spec in dialog.fields.items() if not spec.aside}
+    asks = _forms_of(dialog, lambda element: not element.option and not element.names.isdisjoint(told))
+    asked = {form.source for form in asks}
     if not all(same_sides(lines, reading.first, each.row) for each in reading.rows if each.as_what in asked):
         return "the sides of its rows differ: they may be a part of what it asks"
     passed_over = set(range(reading.first, reading.rows[-1].row)) - {each.row for each in reading.rows}
@@ -486,10 +443,6 @@ def _forms_of(dialog: Dialog, chosen: Callable[[Element], bool]) -> Iterator[For
     return (
         form for element, forms in zip(dialog.elements, dialog.forms, strict=True) if chosen(element) for form in forms
     )
-
-
-def _asks(element: Element, dialog: Dialog) -> bool:
-    return any(not dialog.fields[name].aside for name in element.names)
 
 
 def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Screen) -> bool:

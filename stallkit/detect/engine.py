@@ -10,29 +10,48 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Callable, Iterable, Mapping, Self
+from typing import Any, Callable, Iterable, Mapping
 
 import regex
 from attrs import field, frozen
 
 from stallkit.detect.agent import NO_WORDS, Vocabulary
 from stallkit.detect.chat_log import said_by_person
-from stallkit.detect.dialog_parser import Reading, read_among
+from stallkit.detect.dialog_parser import Option, Reading, read_among
 from stallkit.detect.families import INTERPRETERS
-from stallkit.detect.keywords import Keywords
-from stallkit.detect.matcher import Budget, Found, Span, compiled, find, find_in, region
+from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region
 from stallkit.detect.request import Request
-from stallkit.detect.signature import Clause, CursorState, Pack, Signature, State
-from stallkit.detect.signature_ref import DetectionRef, SignatureRef
+from stallkit.detect.signature import Clause, CursorState, Pack, Severity, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError, bad_argument
-from stallkit.json_form import SPREAD, alike, json_form
 from stallkit.short_repr import short_repr
-from stallkit.terminal.screen import Region, Screen, as_screen
+from stallkit.terminal.screen import LITTLE, Region, Screen, as_screen, moved
 
-__all__ = ["Detection", "Engine", "Fate", "Match", "Report", "Rule", "Tried", "Veto", "try_rule"]
+__all__ = ["Detection", "DetectionRef", "Engine", "Fate", "Match", "Report", "Rule", "SignatureRef", "try_rule"]
 
 _LIVELY = frozenset({State.WORKING, State.IDLE})
 Finds = Callable[[Clause, Budget], Found]
+
+
+@frozen
+class SignatureRef:
+    """The signature by its name, the line that it quotes, and what the prompt asks; without a signature all is None."""
+
+    signature: str | None = None
+    pack: str | None = None
+    severity: Severity | None = None
+    line: str | None = None
+    request: Mapping[str, str] | None = field(default=None, hash=False)
+    options: tuple[Option, ...] = ()
+    ambiguity: str | None = None
+
+
+@frozen
+class DetectionRef(SignatureRef):
+    """It, and the names of the signatures that a detection could not decide, ruled out, or did not ask for."""
+
+    undecided: tuple[str, ...] = ()
+    vetoed: tuple[str, ...] = ()
+    left: str | None = None
 
 
 @frozen
@@ -74,6 +93,14 @@ class Match:
     def bottom(self) -> float:
         """The lowest row that a clause holds on; below all rows where only the title matched."""
         return max((span.last_line for span in self.spans if span.clause.where != "title"), default=math.inf)
+
+    def stays(self, before: Screen, now: Screen) -> bool:
+        """Whether its rows, and the cursor in them, are the same on two screens although a few other rows moved."""
+        rows = moved(before, now)
+        if rows is None or len(rows) > LITTLE or before.cursor != now.cursor:
+            return False
+        own = {row for span in self.spans for row in range(span.line, span.last_line + 1)}
+        return rows.isdisjoint(own | {now.prompt_line.row})
 
 
 @frozen
@@ -138,7 +165,6 @@ class Detection:
         reading = self.reading
         if reading is None or not reading.whole or not reading.fields:
             return None
-
         return Request(reading.fields, reading.specs, reading.options)
 
     @property
@@ -164,31 +190,6 @@ class Detection:
             ambiguity=self.ambiguity,
             **names,
         )
-
-
-@json_form(Detection)
-@frozen
-class DetectionJson:
-    """What the engine finds on a screen."""
-
-    said: SignatureRef = field(metadata=SPREAD)
-    undecided: tuple[str, ...]
-    vetoed: tuple[str, ...]
-    not_asked: frozenset[str]
-    left: str | None
-    agents: frozenset[str]
-    screen: Screen
-
-    @classmethod
-    def of(cls, found: Detection) -> Self:
-        said = alike(DetectionRef, found.said)
-        return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
-
-    @property
-    def value(self) -> Detection:
-        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
-        executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
-        return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)
 
 
 class Fate(StrEnum):
@@ -314,20 +315,14 @@ class Engine:
         return tuple(self._report(rule, screen, winner) for rule in self.rules)
 
     def _report(self, rule: Rule, screen: Screen, winner: Match | None) -> Report:
-        budget = Budget()
-        signature = rule.signature
+        budget, signature = Budget(), rule.signature
         clauses = tuple(
             (role, clause, find(clause, screen, budget))
             for role, group in (("all_of", signature.all_of), ("none_of", signature.none_of))
             for clause in group
         )
         tried = try_rule(rule, screen, Budget())
-        if (
-            tried.match is not None
-            and winner is not None
-            and signature is winner.signature
-            and rule.pack is winner.pack
-        ):
+        if tried.match is not None and tried.match == winner:
             fate = Fate.MATCH
         elif tried.match is not None:
             stale = _Look(screen).livelier_below(tried.match, self.rules)
@@ -351,9 +346,8 @@ class _Look:
     @property
     def undecided(self) -> tuple[tuple[Rule, Clause], ...]:
         """Every rule that was tried but not decided, and the clause that could not be."""
-        return tuple(
-            (rule, tried.clause) for rule, tried in self._tried.values() if tried.held is None and tried.clause
-        )
+        every = self._tried.values()
+        return tuple((rule, tried.clause) for rule, tried in every if tried.held is None and tried.clause)
 
     def try_rule(self, rule: Rule) -> Tried:
         known = self._tried.get(id(rule))
@@ -374,14 +368,12 @@ class _Look:
         """
         if match.signature.state is not State.WAITING:
             return None
-        allowed = match.signature.allow_below
         for rule in rules:
-            if rule.signature.state in _LIVELY:
-                other = self.try_rule(rule).match
-                if other is None:
-                    continue
-                if _is_draft(match, other) or (other.top > match.bottom and rule.signature.state not in allowed):
-                    return rule
+            state = rule.signature.state
+            other = self.try_rule(rule).match if state in _LIVELY else None
+            below = other is not None and other.top > match.bottom and state not in match.signature.allow_below
+            if other is not None and (below or _is_draft(match, other)):
+                return rule
         return None
 
 
@@ -420,17 +412,12 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
             return Tried(False, clause=clause, vetoed=doubtful is None)
         if found.held is None:
             doubtful = doubtful or clause
-    if signature.state is State.QUOTA and _quoted(spans, screen):
+    shown = [span.line for span in spans if span.clause.where != "title"] if signature.state is State.QUOTA else []
+    if shown and all(said_by_person(screen, row) for row in shown):
         return _NO  # who asks about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)
     return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))
-
-
-def _quoted(spans: list[Span], screen: Screen) -> bool:
-    """Whether all of it stands in what a person typed."""
-    shown = [span.line for span in spans if span.clause.where != "title"]
-    return bool(shown) and all(said_by_person(screen, row) for row in shown)
 
 
 def _cursor_fits(wanted: CursorState, screen: Screen) -> bool:

@@ -1,16 +1,18 @@
-"""Does one clause hold on one screen, and where: yes, no, or undecided within its budget."""
+"""Which signatures may hold on a screen, by their keywords; whether one clause holds, and where, within its budget."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache, reduce
+from itertools import accumulate
+from operator import or_
+from typing import Callable, Collection, Sequence
 
 import regex
 from attrs import frozen
 
-from stallkit.detect.signature import Clause
-from stallkit.terminal.screen import Region, Screen
-
-__all__ = ["Budget", "Found", "Span", "compiled", "find", "find_in", "last_in", "region"]
+from stallkit.detect.pattern import rarity, searched
+from stallkit.detect.signature import Clause, Signature
+from stallkit.terminal.screen import REGION_COLUMNS, Region, Screen
 
 # A search that runs longer is a runaway.  Ordinary patterns take microseconds, those of the shipped packs 3 ms at most,
 # on the worst text that a clause can be shown.  With each runaway of a pack its next search gets half the time, so that
@@ -77,32 +79,30 @@ def region(name: str, screen: Screen) -> Region | None:
 
 
 def _region(name: str, screen: Screen) -> Region | None:
-    match name:
-        case "screen":
-            return screen.whole
-        case "prompt_line":
-            return screen.prompt_line
-        case "above":
-            return screen.above
-        case "block":
-            return screen.block
-        case "paragraph":
-            return screen.paragraph
-        case "title":
-            return None if screen.title is None else Region(screen.title, 0)
-        case rows if rows.startswith("down_to_cursor"):
-            down = screen.down_to_cursor(int(rows[15:-1]))
-            return down and down.bounded  # lines not drawn yet may make it longer than the screen
-        case tail:
-            return screen.tail(int(tail[5:-1]))
+    kind, count = _rows_of(name)
+    if kind == "down_to_cursor":
+        down = screen.down_to_cursor(count)
+        return down and down.bounded  # lines not drawn yet may make it longer than the screen
+    if kind == "title":
+        return None if screen.title is None else Region(screen.title, 0)
+    found: Region = screen.tail(count) if kind == "tail" else getattr(screen, "whole" if kind == "screen" else kind)
+    return found
+
+
+@cache
+def _rows_of(name: str) -> tuple[str, int]:
+    """What a region is called, and how many rows it has if it says so."""
+    kind, _, count = name.rstrip(")").partition("(")
+    return kind, int(count or 0)
 
 
 def first_row(name: str, screen: Screen) -> int | None:
     """Where that part of the screen begins, or above it; None where the screen does not have it."""
-    if name.startswith("tail"):
-        return screen.tail_rows(int(name[5:-1]))[0]
-    if name.startswith("down_to_cursor"):
-        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - int(name[15:-1]))
+    kind, count = _rows_of(name)
+    if kind == "tail":
+        return screen.tail_rows(count)[0]
+    if kind == "down_to_cursor":
+        return None if screen.cursor is None else max(0, screen.cursor.row + 1 - count)
     where = _region(name, screen)
     return None if where is None else where.row
 
@@ -180,3 +180,98 @@ def _span(clause: Clause, where: Region, start: int, end: int) -> Span:
     line_start = where.text.rfind("\n", 0, start) + 1
     row = where.row + where.text.count("\n", 0, start)
     return Span(clause, row, start - line_start, start - line_start + len(text), text)
+
+
+Search = Callable[[str], Collection[int]]  # gives the numbers of the keywords that are in a row
+_LINE = "prompt_line"
+_ROWS = 16_384  # that are remembered, of some 500 screens: most rows are as they were in the look before
+
+
+class Keywords:
+    """Finds what may hold of an ordered list of signatures.
+
+    A signature is filed under the rarest set of keywords that it needs, of the prompt line or of the screen, so that
+    thousands cost no more than a few if none of theirs is there.
+    """
+
+    def __init__(self, signatures: Sequence[Signature], search_for: Callable[[Sequence[str]], Search] | None = None):
+        every = [_wanted(one) for one in signatures]
+        texts = sorted({text for wanted in every for _, some in wanted for text in some})
+        numbers = {text: number for number, text in enumerate(texts)}
+        self._search = (search_for or fastest)(texts)
+        # A set of keywords is one number with a bit for each, so that one step tells whether a region has any of them.
+        self._wanted = [[(where, sum(1 << numbers[text] for text in some)) for where, some in each] for each in every]
+        self._always = [number for number, wanted in enumerate(every) if not wanted]
+        self._bits = [1 << number for number in range(len(texts))]
+        self._filed: tuple[list[list[int]], list[list[int]]] = [[] for _ in texts], [[] for _ in texts]
+        for number, wanted in enumerate(every):
+            for where, some in wanted[:1]:
+                for text in some:
+                    self._filed[where == _LINE][numbers[text]].append(number)
+        self._row = lru_cache(_ROWS)(self._new_row)
+
+    def among(self, screen: Screen) -> list[int]:
+        """The numbers of the signatures that may hold on a screen, in order."""
+        prompt = region(_LINE, screen)
+        line = self._rows(prompt.text if prompt else "", at_prompt=True)
+        rows, title = self._rows(screen.text), self._rows(screen.title or "")
+        in_line, in_title = (reduce(or_, [bits for bits, _ in some]) for some in (line, title))
+        # What a row and those below it have; the prompt line may end where its row does not.
+        below = list(accumulate([bits for bits, _ in reversed(rows)], or_, initial=in_line))[::-1]
+        there = {"screen": below[0], "title": in_title, _LINE: in_line}  # what each region may have
+        among: list[int] = []
+        for number in sorted(set(self._always).union(*[filed for _, filed in (*rows, *title, *line)])):
+            for where, some in self._wanted[number]:
+                if where not in there:
+                    row = first_row(where, screen)
+                    there[where] = 0 if row is None else below[min(row, len(rows))]
+                if not there[where] & some:
+                    break
+            else:
+                among.append(number)
+        return among
+
+    def _rows(self, text: str, at_prompt: bool = False) -> list[tuple[int, frozenset[int]]]:
+        """Of each row: its keywords, a bit for each, and the signatures that are filed under them."""
+        return [self._row(row[-REGION_COLUMNS:], at_prompt) for row in text.split("\n")]
+
+    def _new_row(self, row: str, at_prompt: bool) -> tuple[int, frozenset[int]]:
+        found = self._search(searched(row))
+        filed = [self._filed[at][number] for at in (False, True)[: 1 + at_prompt] for number in found]
+        return sum([self._bits[number] for number in found]), frozenset().union(*filed)
+
+
+def _wanted(signature: Signature) -> list[tuple[str, frozenset[str]]]:
+    """The sets of which a signature needs one text each, and in which regions: the rarest first."""
+    every = {(clause.where, some) for clause in signature.all_of for some in clause.needs}
+    # Nearly every screen has a letter or a digit of ASCII.
+    common = {text for _, some in every for text in some if len(text) == 1 and text.isascii() and text.isalnum()}
+    every = {(where, some) for where, some in every if common.isdisjoint(some)}
+    # Of the same length, those of the prompt line are rarer by far: it is one row.
+    return sorted(every, key=lambda one: (one[0] == _LINE, rarity(one[1]), one[0], sorted(one[1])), reverse=True)
+
+
+def fastest(keywords: Sequence[str]) -> Search:
+    """In one pass if `ahocorasick_rs` is installed, else one by one."""
+    try:
+        return in_one_pass(keywords)
+    except ImportError:
+        return one_by_one(keywords)
+
+
+def in_one_pass(keywords: Sequence[str]) -> Search:
+    """A search for all keywords together.  Raises ImportError where `ahocorasick_rs` is not installed."""
+    from ahocorasick_rs import BytesAhoCorasick, Implementation  # extra: fast
+
+    # A DFA takes five times as long to build, and searches no faster.
+    known = BytesAhoCorasick(list(map(_bytes, keywords)), implementation=Implementation.ContiguousNFA)
+    return lambda row: {match[0] for match in known.find_matches_as_indexes(_bytes(row), overlapping=True)}
+
+
+def one_by_one(keywords: Sequence[str]) -> Search:
+    """The same with the standard library alone."""
+    return lambda row: [number for number, keyword in enumerate(keywords) if keyword in row]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

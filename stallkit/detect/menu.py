@@ -14,7 +14,7 @@ from stallkit.detect.dialog_parser import SIDES
 from stallkit.detect.engine import Detection
 from stallkit.terminal.screen import Screen
 
-__all__ = ["Menu", "MenuOption", "bare", "menu_of", "read_menu"]
+__all__ = ["Menu", "bare", "menu_of", "read_menu"]
 
 _MARKS = "❯›▸▶➤➜→●◉❭»>"
 _OPEN = "○◯"  # stand in place of the mark where a row is not selected

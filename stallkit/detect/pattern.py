@@ -7,25 +7,6 @@ from typing import Iterable, Sequence
 
 from attrs import define, field, frozen
 
-__all__ = [
-    "ASIDE",
-    "Chars",
-    "Edge",
-    "Group",
-    "Literal",
-    "Node",
-    "NotUnderstood",
-    "Repeat",
-    "begun",
-    "ended",
-    "folded",
-    "needs",
-    "parsed",
-    "rarity",
-    "searched",
-    "texts",
-]
-
 
 class NotUnderstood(ValueError):
     """A pattern with a construct that is not read here."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import IntEnum, StrEnum
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Never
 
 from attrs import evolve, field, frozen
+from attrs.converters import optional
 from attrs.validators import ge, instance_of, le
 
 from stallkit.detect.agent import Agent
@@ -17,24 +19,6 @@ from stallkit.detect.pattern import ASIDE, begun, ended, folded, needs, searched
 from stallkit.errors import DuplicateSignature, SignatureError
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
-
-__all__ = [
-    "API",
-    "Certainty",
-    "Clause",
-    "CursorState",
-    "Dismissal",
-    "Expect",
-    "Kind",
-    "NEVER_ANSWERED",
-    "NEVER_PRESSED",
-    "Pack",
-    "Severity",
-    "Signature",
-    "State",
-    "Tier",
-    "UNVERSIONED",
-]
 
 UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
 API = 2  # of packs: increased when an older stallkit could misread a newer pack
@@ -214,13 +198,8 @@ class Clause:
             raise ValueError("begins and ends are of the prompt line: leave them out, or look at it")
         if set(ASIDE).intersection(self.begins + self.ends):
             raise ValueError("begins and ends are characters other than blanks and the sides of boxes")
-        object.__setattr__(self, "needs", (*self._given, *needs(self.text, self.pattern)))
-
-    @property
-    def _given(self) -> list[frozenset[str]]:
-        """What the author says that it needs, as `needs` has it."""
-        given = (frozenset(map(folded, self.keywords)), begun(self.begins), ended(self.ends))
-        return [some for some in given if some]
+        given = filter(None, (frozenset(map(folded, self.keywords)), begun(self.begins), ended(self.ends)))
+        object.__setattr__(self, "needs", (*given, *needs(self.text, self.pattern)))
 
     def admits(self, text: str) -> bool:
         """Whether a region's text has what the author says that the clause needs."""
@@ -282,10 +261,6 @@ def _dialogs(value: Dialog | Iterable[Dialog] | None) -> tuple[Dialog, ...]:
     return () if value is None else (value,) if isinstance(value, Dialog) else tuple(value)
 
 
-def _kind(value: Kind | str | None) -> Kind | None:
-    return None if value is None else Kind(value)
-
-
 @frozen
 class Signature:
     """One prompt, or one other state, by what is on the screen: all of `all_of` and none of `none_of`.
@@ -306,7 +281,7 @@ class Signature:
     title: str
     state: State = field(converter=State)
     all_of: tuple[Clause, ...] = field(converter=_clauses)
-    kind: Kind | None = field(default=None, converter=_kind)
+    kind: Kind | None = field(default=None, converter=optional(Kind))
     severity: Severity = field(default=Severity.HIGH, converter=Severity)
     none_of: tuple[Clause, ...] = field(default=(), converter=_clauses)
     cursor: CursorState = field(default=CursorState.ANY, converter=CursorState)
@@ -325,22 +300,24 @@ class Signature:
     __repr__ = short_repr("id", "state", "kind", "severity")
 
     def __attrs_post_init__(self) -> None:
+        waits = self.state is State.WAITING
         if not _NAME.fullmatch(self.id):
-            raise SignatureError(self.id, "id", "not a name of lower-case letters, digits and _")
+            self._refuse("id", "not a name of lower-case letters, digits and _")
         if not self.all_of:
-            raise SignatureError(self.id, "all_of", "no clause: it would match every screen")
+            self._refuse("all_of", "no clause: it would match every screen")
         if self.state in (State.GONE, State.UNKNOWN):
-            raise SignatureError(self.id, "state", f"{self.state} is not seen on a screen")
-        if self.kind is not None and self.state is not State.WAITING:
-            raise SignatureError(self.id, "kind", f"a session that is {self.state} asks for nothing")
-        if self.dismissal is not None and (self.state is not State.WAITING or self.kind in NEVER_PRESSED):
-            raise SignatureError(self.id, "dismissal", f"a machine never answers {self.kind or self.state}")
-        undecided = next((dialog.undecided_by for dialog in self.dialogs if dialog.undecided_by), None)
-        if self.dismissal is not None and undecided:
-            why = f"field {undecided} may say anything: what it shows is not answered by a pack"
-            raise SignatureError(self.id, "dialog", why)
+            self._refuse("state", f"{self.state} is not seen on a screen")
+        if self.kind is not None and not waits:
+            self._refuse("kind", f"a session that is {self.state} asks for nothing")
+        if self.dismissal is not None and (not waits or self.kind in NEVER_PRESSED):
+            self._refuse("dismissal", f"a machine never answers {self.kind or self.state}")
+        for undecided in filter(None, (dialog.undecided_by for dialog in self.dialogs if self.dismissal)):
+            self._refuse("dialog", f"field {undecided} may say anything: what it shows is not answered by a pack")
         if self.composer is not None and self.state is not State.IDLE:
-            raise SignatureError(self.id, "composer", f"text is typed into an idle agent, not one that is {self.state}")
+            self._refuse("composer", f"text is typed into an idle agent, not one that is {self.state}")
+
+    def _refuse(self, part: str, why: str) -> Never:
+        raise SignatureError(self.id, part, why)
 
     @property
     def tier(self) -> Tier:
@@ -350,9 +327,13 @@ class Signature:
         if self.certainty is Certainty.MAYBE:
             return Tier.MAYBE
         if self.state is State.WAITING:
-            at_cursor = any(clause.where == "prompt_line" for clause in self.all_of)
-            return Tier.PROMPT_LINE if at_cursor else Tier.DIALOG
+            return Tier.PROMPT_LINE if self.at_cursor else Tier.DIALOG
         return _TIER_OF_STATE[self.state]
+
+    @property
+    def at_cursor(self) -> bool:
+        """Whether it looks at the cursor's line."""
+        return any(clause.where == "prompt_line" for clause in self.all_of)
 
 
 def _signatures(values: Iterable[Signature]) -> tuple[Signature, ...]:
@@ -399,11 +380,9 @@ class Pack:
     __repr__ = short_repr("name", "version")
 
     def __attrs_post_init__(self) -> None:
-        seen: set[str] = set()
-        for signature in self.signatures:
-            if signature.id in seen:
-                raise DuplicateSignature(signature.id, f"pack {self.name}")
-            seen.add(signature.id)
+        ids = Counter(signature.id for signature in self.signatures)
+        for twice in (id for id, times in ids.items() if times > 1):
+            raise DuplicateSignature(twice, f"pack {self.name}")
 
     @property
     def own(self) -> frozenset[str]:

@@ -21,20 +21,6 @@ from stallkit.evidence.osc import claims
 from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 
-__all__ = [
-    "Ended",
-    "agents",
-    "agents_of",
-    "asked",
-    "is_proven",
-    "led",
-    "left_of",
-    "left_to",
-    "proven",
-    "runs_another",
-    "starts_others",
-]
-
 _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS
 

@@ -19,7 +19,7 @@ from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 
-__all__ = ["ENTRY_POINTS", "SILENT", "Classifier", "InstalledClassifier", "Shown", "installed_classifier"]
+__all__ = ["ENTRY_POINTS", "SILENT", "Classifier", "Shown", "installed_classifier"]
 
 ENTRY_POINTS = "stallkit.classifiers"
 

@@ -1,4 +1,4 @@
-"""What the screen claims: the state and kind of the signature that matched, or what a whole screen looks like."""
+"""What the screen claims, by the signature that matched or as a whole, and that it changes from look to look."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import re
 from stallkit.detect.chat_log import names_person, talks, talks_here
 from stallkit.detect.engine import Match
 from stallkit.detect.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
-from stallkit.detect.screen_diff import stays
 from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.agents import runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.kernel import HIDDEN_KEYS
-from stallkit.evidence.kernel_summary import agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.evidence.look import Look
-from stallkit.terminal.screen import Screen
+from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
+from stallkit.terminal.screen import only_a_clock
 
-__all__ = ["screen_claim"]
+__all__ = ["motion_claim", "screen_claim"]
 
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
@@ -40,7 +38,8 @@ def _matched(look: Look, match: Match) -> Claim:
     if state is State.ENDED and not a_shell:
         state, kind, like_shell = State.WAITING, Kind.REPL_PROMPT, True
         doubts += (f"it looks like a shell's prompt, but {foreground} runs in the foreground",)
-    if state is State.WAITING and kind in (Kind.LOGIN, Kind.TEXT) and _chats(look.detection.screen, match.line):
+    shown, line, may_chat = look.detection.screen, match.line, kind in (Kind.LOGIN, Kind.TEXT)
+    if state is State.WAITING and may_chat and (talks_here(shown, line) or (names_person(line) and talks(shown))):
         why = "a person writes messages at it, as they stand above, or as what stands there says"
         return Claim(Source.SCREEN, Sign.OTHER, State.IDLE, why=(seen, why))
     if kind is Kind.LOGIN and names_person(match.line):
@@ -70,16 +69,25 @@ def _unmatched(look: Look) -> Claim | None:
     if not screen.text.strip():
         why = "the screen is empty, and nothing else is known"
         return Claim(Source.SCREEN, Sign.EMPTY, State.UNKNOWN, why=(why,))
-    if screen.alternate and _draws_all(screen):
+    drawn = screen.alternate and len(_WRITTEN.findall(screen.text)) >= DRAWN
+    if drawn and not _MULTIPLEXER.search(screen.text):
         kind = Kind.SECRET if speaks_of_secret(screen.text) else Kind.TUI
         why = "a program draws the whole screen, and nothing says that it works"
         return Claim(Source.SCREEN, Sign.DRAWN, State.WAITING, kind, why=("no signature matches", why))
     return None
 
 
-def _chats(screen: Screen, line: str) -> bool:
-    """Whether a prompt is the name at which a person writes messages, or may."""
-    return talks_here(screen, line) or (names_person(line) and talks(screen))
+def motion_claim(look: Look) -> Claim | None:
+    """That the screen changes; not where only a clock does, nor where a dialog or a prompt stays among what moves."""
+    match, facts = look.detection.match, look.facts
+    if match is None:
+        looks = look.history and not agrees(look.snapshot, look.history)
+        moves = bool(looks) and not only_a_clock(look.history[-1].screen, look.snapshot.screen)
+    else:
+        line = match.signature.tier >= Tier.PROMPT_LINE
+        still = facts.before is not None and match.stays(facts.before, look.detection.screen)
+        moves = line and facts.rests is False and not still
+    return Claim(Source.MOTION, Sign.CHANGES, State.WORKING, why=("the screen is changing",)) if moves else None
 
 
 def _doubts(look: Look, match: Match) -> tuple[str, ...]:
@@ -93,10 +101,10 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
         doubts.append("it may be where a person writes messages")
     if signature.preview:
         doubts.append("the signature is a preview: it was not measured yet")
-    if snapshot.screen.cursor is None and any(clause.where == "prompt_line" for clause in signature.all_of):
+    if snapshot.screen.cursor is None and signature.at_cursor:
         doubts.append("where the cursor stands is unknown")
     elif signature.tier is Tier.PROMPT_LINE and not (snapshot.quiet_s or agrees(snapshot, history)):
-        again = bool(history) and stays(match, history[-1].screen, snapshot.screen)
+        again = bool(history) and match.stays(history[-1].screen, snapshot.screen)
         doubts.append("other rows of the screen move" if again else "seen in one look only")
     if foreground in EDITORS and signature.kind is not Kind.EDITOR:
         doubts.append(f"{foreground} is in the foreground: it may be text that is being edited")
@@ -105,7 +113,7 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
     if signature.state is State.ENDED and foreground is None:
         doubts.append("the foreground process is unknown")
     built_with = not pack.own and foreground in detection.agents  # any agent may draw what a library draws
-    if pack.foreground and foreground is not None and not (_may_be_of(pack, foreground) or built_with):
+    if foreground is not None and not (built_with or _may_be_of(pack, foreground)):
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
@@ -119,9 +127,5 @@ def _runs_script(kernel: KernelFacts | None) -> bool:
 
 
 def _may_be_of(pack: Pack, foreground: str) -> bool:
-    return foreground in pack.foreground | RELAYS or foreground.rstrip("0123456789.") in INTERPRETERS
-
-
-def _draws_all(screen: Screen) -> bool:
-    """Whether a program draws a whole screen of its own: more than a few rows, and none of a multiplexer."""
-    return len(_WRITTEN.findall(screen.text)) >= DRAWN and not _MULTIPLEXER.search(screen.text)
+    known = not pack.foreground or foreground in pack.foreground | RELAYS
+    return known or foreground.rstrip("0123456789.") in INTERPRETERS

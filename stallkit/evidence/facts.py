@@ -9,19 +9,6 @@ from attrs import field, frozen
 
 from stallkit.detect.families import MULTI_CALL
 
-__all__ = [
-    "KEYS_ALONE_S",
-    "How",
-    "KernelFacts",
-    "Member",
-    "Source",
-    "Standstill",
-    "TtyFacts",
-    "listens",
-    "names_of",
-    "plain",
-]
-
 How = Literal["read", "poll", "select", "epoll"]
 Source = Literal["syscall", "wchan"]
 

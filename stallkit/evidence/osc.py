@@ -17,9 +17,8 @@ from stallkit.detect.signature import Kind, State
 from stallkit.evidence.facts import plain
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import Status
-from stallkit.terminal.program_status import plain as one_line
+from stallkit.terminal.marks import Status
+from stallkit.terminal.marks import plain as one_line
 
 __all__ = ["claims"]
 
@@ -39,13 +38,15 @@ def claims(snapshot: Snapshot, words: Vocabulary) -> list[Signal]:
     marks, title = snapshot.marks, snapshot.screen.title
     if marks is None and not title:
         return []
-    names, taken_at = _names(snapshot), snapshot.taken_at
-    said = [*_reports(marks, names, taken_at), *_title(title, words)]
+    members, decides = snapshot.kernel.members if snapshot.kernel else (), marks.strongest if marks else None
+    names = {name for member in members for name in member.names}.union(filter(None, [snapshot.foreground]))
+    said = [*([_report(decides, names, snapshot.taken_at)] if decides else ()), *_title(title, words)]
     if _only_a_shell_reads(snapshot):
-        said = [
-            one if one.app in names else evolve(one, stale="its program is gone, and a shell reads") for one in said
-        ]
-    return [*said, *_notice(marks, taken_at)]
+        gone = "its program is gone, and a shell reads"
+        said = [one if one.app in names else evolve(one, stale=gone) for one in said]
+    if marks is not None and marks.notice is not None:
+        said.append(Signal("notice", words=marks.notice.text, age_s=_age(marks.notice.at, snapshot.taken_at)))
+    return said
 
 
 def _only_a_shell_reads(snapshot: Snapshot) -> bool:
@@ -55,19 +56,6 @@ def _only_a_shell_reads(snapshot: Snapshot) -> bool:
         return False
     there = [one for one in (*kernel.members, *kernel.below) if not one.ended]
     return bool(there) and all(one.names & SHELLS and one.interactive is not False for one in there)
-
-
-def _names(snapshot: Snapshot) -> frozenset[str]:
-    """The names of the programs in the foreground."""
-    members = snapshot.kernel.members if snapshot.kernel else ()
-    names = {name for member in members for name in member.names}
-    return frozenset(names | ({snapshot.foreground} if snapshot.foreground else set()))
-
-
-def _reports(marks: Marks | None, names: Collection[str], now: float | None) -> Iterator[Signal]:
-    decides = marks.strongest if marks else None
-    if decides is not None:
-        yield _report(decides, names, now)
 
 
 def _report(status: Status, names: Collection[str], now: float | None) -> Signal:
@@ -81,8 +69,8 @@ def _report(status: Status, names: Collection[str], now: float | None) -> Signal
         app=status.app,
         words=words,
         error="unknown" if status.state == "error" else None,
-        age_s=None if now is None else max(0.0, now - status.at),
-        since_s=None if now is None else max(0.0, now - status.at),
+        age_s=_age(status.at, now),
+        since_s=_age(status.at, now),
         guard=Guard.NAMED if named else Guard.NONE,
     )
 
@@ -94,7 +82,5 @@ def _title(title: str | None, words: Vocabulary) -> Iterator[Signal]:
         yield Signal("title", state, kind, app=app, words=one_line(text))
 
 
-def _notice(marks: Marks | None, now: float | None) -> Iterator[Signal]:
-    if marks is not None and marks.notice is not None:
-        age_s = None if now is None else max(0.0, now - marks.notice.at)
-        yield Signal("notice", words=marks.notice.text, age_s=age_s)
+def _age(at: float, now: float | None) -> float | None:
+    return None if now is None else max(0.0, now - at)

@@ -6,31 +6,21 @@ count, and only below the last message.
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 from functools import lru_cache
 
 from stallkit.detect.agent import NO_WORDS, Vocabulary
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import Patterns
 
-__all__ = ["MESSAGE", "PERSON", "retrying"]
+__all__ = ["retrying"]
 
 ROWS = 18  # at the bottom of the screen, looked at
 WORDS = 200  # characters of a row that are told
 
-_SAYS = re.compile(
-    r"\bretry(?:ing)?\b.{0,20}\bin\s+\d+(?:\.\d+)?\s*(?:m?s\b|sec|m\b|min)"  # retrying in 22s; Retrying (2/3) in 4s
-    r"|\bretrying\s*(?:\(\d+/\d+\)|attempt\b|(?:\.{3}|…)$)"
-    r"|\(attempt \d+(?:/| of )\d+\)|\battempt \d+/\d+\s*$"  # Trying to reach a model (Attempt 2/10)
-    r"|\breconnecting(?:\.{3}|…)"
-    r"|\bcontinu(?:e|es|ing) automatically (?:at|in|on|when|shortly)\b",
-    re.IGNORECASE,
-)
+_of = Patterns("prompts")
 # One of these stands in whatever fits, in small letters; none has a letter with a third form (i, k, s).
 _NEEDS = ("retry", "attempt", "reconnect", "cont")
-_BAR = re.compile(r"[\s│┃║█▄▀▐▕|]+$")  # a frame or a scroll bar, at the right
-MESSAGE = re.compile(r"^[\s│┃]{0,3}[●•✦⏺◆](?:\s|$)(?!.*\besc\b)")
-PERSON = re.compile(r"^[\s│┃]{0,3}[>❯›](?:\s|$)")
 
 
 class _Row(Enum):
@@ -65,12 +55,12 @@ def retrying(screen: Screen, words: Vocabulary = NO_WORDS) -> str | None:
 @lru_cache(maxsize=4_096)  # most rows stood in the look before
 def _said(drawn: str, words: Vocabulary) -> str | _Row:
     """The words of a row that says so, or else what it is."""
-    row = _BAR.sub("", drawn)
-    if PERSON.match(row):
+    row = _of.sides.sub("", drawn)
+    if _of.person.match(row):
         return _Row.PERSON
     if words.stays(row):
         return _Row.STAYS
     small = row.lower()
-    if words.retries(row) or (any([piece in small for piece in _NEEDS]) and _SAYS.search(row)):
+    if words.retries(row) or (any([piece in small for piece in _NEEDS]) and _of.goes_on.search(row)):
         return row.strip(" │┃╭╰")[:WORDS].strip()
-    return _Row.MESSAGE if MESSAGE.match(row) else _Row.NOTHING
+    return _Row.MESSAGE if _of.message.match(row) else _Row.NOTHING

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Sequence
-
-from attrs import evolve
+from typing import Any, Iterator, Sequence
 
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State, Tier
 from stallkit.evidence.agents import Ended, agents, asked
-from stallkit.evidence.claim import Claims, Sign, Source
+from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.evidence.classifiers import SILENT, Classifier, Shown, installed_classifier
-from stallkit.evidence.detected import screen_claim
+from stallkit.evidence.detected import motion_claim, screen_claim
 from stallkit.evidence.ended_turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.evidence.facts import Member
-from stallkit.evidence.foreground import foreground_claim
-from stallkit.evidence.kernel import kernel_claim
-from stallkit.evidence.left import left_claim
+from stallkit.evidence.foreground import foreground_claim, left_claim
+from stallkit.evidence.kernel import kernel_claim, proof_in_s, read_claim
 from stallkit.evidence.look import Look
-from stallkit.evidence.motion import motion_claim
-from stallkit.evidence.read import proof_in_s, read_claim
 from stallkit.evidence.retrying import retrying
-from stallkit.evidence.shell_marks import progress_claim, shell_claim
 from stallkit.evidence.signal import decisive
-from stallkit.evidence.signals import heard, signal_claim
+from stallkit.evidence.signals import progress_claim, shell_claim, signal_claim
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.reasons import reasons
-from stallkit.judging.table import Outcome, decide
+from stallkit.judging.table import Outcome, contradicted, decide, refuted
 from stallkit.judging.verdict import Verdict
 
 __all__ = ["judge", "judged"]
@@ -61,7 +54,17 @@ def judge(
     look = Look.of(detection, snapshot, history, agent_seen, unnamed)
     claims = _claims_of(look, classifier)
     outcome, row = decide(claims)
-    return evolve(_verdict(look, claims, outcome), claims=claims, rule=row.name)
+    settled = claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET)
+    return Verdict(
+        outcome.state,
+        outcome.certainty,
+        outcome.kind,
+        detection,
+        claims.kernel.why if claims.kernel is not None and settled else _reasons(claims, outcome, look.facts.unknown),
+        **({} if settled else _besides(look, outcome)),
+        claims=claims,
+        rule=row.name,
+    )
 
 
 def judged(
@@ -76,40 +79,34 @@ def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
 
     A classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
     """
-    seen = Claims(screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
-    shown, _ = decide(seen)
+    seen = (screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
+    shown, _ = decide(Claims(*seen))
     classify = classifier or installed_classifier() or SILENT
-    so_far = Shown(shown.state, shown.certainty, shown.kind, look.detection)
-    return evolve(
-        seen,
+    return Claims(
+        *seen,
         read=read_claim(look),
         left=left_claim(look),
         shell=shell_claim(look),
         progress=progress_claim(look),
         signal=signal_claim(look),
-        form=classify(look, so_far),
+        form=classify(look, Shown(shown.state, shown.certainty, shown.kind, look.detection)),
     )
 
 
-def _verdict(look: Look, claims: Claims, outcome: Outcome) -> Verdict:
-    """The outcome with all that goes with it."""
-    why = reasons(claims, outcome, look.facts.unknown)
-    verdict = Verdict(outcome.state, outcome.certainty, outcome.kind, look.detection, why)
-    if claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET):
-        return verdict
-    verdict = evolve(
-        verdict,
-        signals=heard(look),
-        agents=agents(look.detection.agents, look.snapshot.kernel, look.agents_before),
-        by_signal=outcome.by is Source.SIGNAL and outcome.certainty is Certainty.SURE,
-        by_read=outcome.by is Source.READ,
-        inside=look.facts.unseen if outcome.by is Source.READ else None,
-        ended=_ended(look, outcome),
-        proof_in_s=_proof_in_s(look, outcome),
-    )
-    if outcome.state in (State.WORKING, State.QUOTA):
-        return evolve(verdict, retrying=retrying(look.snapshot.screen, look.detection.words))
-    return evolve(verdict, ended_turn=_turn(verdict)) if outcome.state is State.IDLE else verdict
+def _besides(look: Look, outcome: Outcome) -> dict[str, Any]:
+    """All that goes with an outcome in a verdict."""
+    by_read, works = outcome.by is Source.READ, outcome.state in (State.WORKING, State.QUOTA)
+    return {
+        "signals": look.heard,
+        "agents": agents(look.detection.agents, look.snapshot.kernel, look.agents_before),
+        "by_signal": outcome.by is Source.SIGNAL and outcome.certainty is Certainty.SURE,
+        "by_read": by_read,
+        "inside": look.facts.unseen if by_read else None,
+        "ended": _ended(look, outcome),
+        "proof_in_s": _proof_in_s(look, outcome),
+        "retrying": retrying(look.snapshot.screen, look.detection.words) if works else None,
+        "ended_turn": _turn(look) if outcome.state is State.IDLE else None,
+    }
 
 
 def _ended(look: Look, outcome: Outcome) -> Ended | None:
@@ -132,13 +129,115 @@ def _proof_in_s(look: Look, outcome: Outcome) -> float | None:
     return None if settled else proof_in_s(look) or None
 
 
-def _turn(verdict: Verdict) -> EndedTurn:
+def _turn(look: Look) -> EndedTurn:
     """How its turn ended: as it says itself, or else by its last message."""
-    says = decisive(verdict.signals)
+    says, match, words = decisive(look.heard), look.detection.match, look.detection.words
     if says is not None and says.error is None and says.fields.get("message"):
         return of_message(says.fields["message"])
-    match = verdict.match
     composer = match.signature.composer if match else None
     top = match.spans[0].line if match and match.spans and composer is None else None
-    shown = ended_turn(verdict.detection.screen, composer, top, verdict.detection.words)
+    shown = ended_turn(look.detection.screen, composer, top, words)
     return shown if says is None or says.error is None else of_failure(says.words, says.error, shown)
+
+
+# Why a verdict is what it is, for a person: what was heard, in the order in which it was weighed.
+
+
+def _reasons(of: Claims, outcome: Outcome, unknown: str | None) -> tuple[str, ...]:
+    """What speaks for the outcome and against it; `unknown` is what is not known that would make it sure."""
+    return tuple(dict.fromkeys([*_shown(of, unknown), *_form_and_left(of, outcome), *_said(of, outcome)]))
+
+
+def _shown(of: Claims, unknown: str | None) -> Iterator[str]:
+    """Screen and kernel."""
+    screen, kernel = of.screen, of.kernel
+    if screen is None or screen.sign not in MATCHED:
+        yield from _unmatched(of)
+        surely = of.kernel is not None and of.kernel.sign in NOBODY and not (of.foreground and of.foreground.kind)
+        if surely and unknown is not None:
+            yield unknown
+    elif refuted(of):
+        yield from _refuted(of, screen)
+    else:
+        yield from screen.why
+        sign, waits = kernel.sign if kernel else None, screen.state is State.WAITING
+        if kernel is not None and sign in READS and screen.state is State.WORKING:
+            yield f"but {kernel.why[0]}"
+        elif kernel is not None and sign in NOBODY:
+            yield kernel.why[-1] if waits else kernel.why[0]
+        elif kernel is not None and waits and sign is not Sign.HIDDEN:
+            among = ", while other rows move" if sign is Sign.READS_MOVING and screen.sign is Sign.PROMPT else ""
+            yield f"{kernel.why[0]}{among}"
+        doubtful = screen.weight is Weight.GUESS or screen.weight is Weight.OWN_WORD or (sign in NOBODY and waits)
+        settled = (waits and sign is Sign.HIDDEN) or (sign in READS and screen.state is State.WORKING)
+        if unknown is not None and not doubtful and not settled:
+            yield unknown
+        yield from screen.hidden
+
+
+def _refuted(of: Claims, screen: Claim) -> Iterator[str]:
+    """A prompt that is quoted or answered."""
+    kernel, front = of.kernel, of.foreground
+    if front is not None and front.sign is Sign.ASKS_NOTHING:
+        yield from (screen.why[0], front.why[1])
+        if kernel is not None and kernel.sign in NOBODY:
+            yield kernel.why[0]
+        elif kernel is not None and kernel.sign in READS:
+            yield f"but {kernel.why[0]}"
+        return
+    yield from screen.why
+    nobody = kernel is not None and kernel.sign is Sign.NOBODY_READS
+    yield f"quoted or answered: {kernel.why[0]}" if kernel and nobody else "the screen is changing"
+
+
+def _unmatched(of: Claims) -> Iterator[str]:
+    """A screen without a signature."""
+    screen, kernel, front = of.screen, of.kernel, of.foreground
+    sign, pager = kernel.sign if kernel else None, front is not None and front.sign is Sign.PAGER
+    drawn = screen is not None and (screen.sign is Sign.UNDECIDED or front is None)
+    if kernel is not None and sign in (Sign.READS, Sign.LINE_EDITOR) and not drawn and not pager:
+        yield from kernel.why
+        return
+    told = screen is not None and (screen.sign is Sign.UNDECIDED or (screen.sign is Sign.EMPTY and not front))
+    if not told or (of.motion and screen and screen.sign is Sign.EMPTY):
+        yield "no signature matches"
+    shown = screen if screen and screen.sign is Sign.UNDECIDED else of.motion or front or screen
+    if shown is not None:
+        yield shown.why[0] if shown.source is not Source.SCREEN else shown.why[-1]
+    if kernel is not None and sign in NOBODY:
+        yield f"quoted or answered: {kernel.why[0]}" if pager and sign is Sign.NOBODY_READS else kernel.why[0]
+    elif kernel is not None and sign in READS:
+        yield (
+            kernel.why[-1 if sign is Sign.COMPUTES else 0]
+            if sign is not Sign.READS_ONCE or pager
+            else f"but {kernel.why[0]}"
+        )
+
+
+def _form_and_left(of: Claims, outcome: Outcome) -> Iterator[str]:
+    """The form, what is left, a read that blocks."""
+    for claim in (of.form, of.left):
+        if claim is not None:
+            yield from claim.why
+    if of.read is not None and outcome.by is Source.READ:
+        yield from of.read.why
+
+
+def _said(of: Claims, outcome: Outcome) -> Iterator[str]:
+    """What the shell, a progress bar and the program say."""
+    if of.signal is not None:
+        against = contradicted(of) and outcome.certainty is Certainty.MAYBE
+        if of.signal.weight is Weight.GUESS:
+            against = of.signal.state is not outcome.state
+        yield f"but {of.signal.why[0]}" if against else of.signal.why[0]
+        return
+    for claim in (of.shell, of.progress):
+        if claim is not None and (claim.source is outcome.by):
+            yield from claim.why
+    if (
+        of.shell is not None
+        and of.shell.sign is Sign.RUNNING
+        and outcome.state is State.ENDED
+        and outcome.certainty is Certainty.MAYBE
+    ):
+        yield from of.shell.why

@@ -5,6 +5,7 @@ A source that claims nothing decides nothing.  ``scripts/rules_page.py`` writes 
 
 from __future__ import annotations
 
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Callable, Iterator, Mapping
 
@@ -12,9 +13,8 @@ from attrs import evolve, frozen
 
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
-from stallkit.judging.condition import When, claims, state, weighs
 
-__all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "otherwise", "printed", "refuted"]
+__all__ = ["ROWS", "Outcome", "contradicted", "decide", "otherwise", "printed", "refuted"]
 
 SURE, MAYBE = Certainty.SURE, Certainty.MAYBE
 
@@ -28,6 +28,74 @@ class Outcome:
     kind: Kind | None = None
     keys: bool = False  # a key may follow
     by: Source | None = None  # whose claim it is; None: no source says so by itself
+
+
+@frozen
+class When:
+    """A condition, in words and as a function of the claims; `no` are the words for its contrary.
+
+    >>> front, rest = claims(Source.FOREGROUND), claims(Source.KERNEL, Sign.READS)
+    >>> str(front & ~rest), (front & ~rest)(Claims())
+    ('a program is in front; not: something reads, and the screen rests', False)
+    """
+
+    words: str
+    holds: Callable[[Claims], bool]
+    no: str = ""
+
+    def __call__(self, of: Claims) -> bool:
+        return self.holds(of)
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __and__(self, other: When) -> When:
+        one, two = self.holds, other.holds
+        return When(f"{self}; {other}", lambda of: one(of) and two(of))
+
+    def __or__(self, other: When) -> When:
+        one, two = self.holds, other.holds
+        return When(f"{self}, or {other}", lambda of: one(of) or two(of))
+
+    def __invert__(self) -> When:
+        one = self.holds
+        return When(self.no or f"not: {self}", lambda of: not one(of), self.words)
+
+    def called(self, words: str, no: str = "") -> When:
+        """The same condition by a name, and by one for its contrary."""
+        return When(words, self.holds, no)
+
+
+_ANY = {
+    Source.SCREEN: "the screen says something",
+    Source.MOTION: "the screen changes",
+    Source.FOREGROUND: "a program is in front",
+    Source.READ: "a read blocks, and nothing else can go on",
+    Source.LEFT: "an agent is gone",
+    Source.PROGRESS: "a progress bar runs",
+}
+
+
+def claims(source: Source, *signs: Sign) -> When:
+    """That a source claims something, or one of these things."""
+    if not signs:
+        return _of_claim(source, _ANY.get(source, f"{source} claims something"), lambda claim: True)
+    return _of_claim(source, " or ".join(signs), lambda claim: claim.sign in signs)
+
+
+def state(source: Source, *states: State) -> When:
+    """That a source claims one of these states."""
+    return _of_claim(source, f"{source} says {' or '.join(states)}", lambda claim: claim.state in states)
+
+
+def weighs(source: Source, weight: Weight) -> When:
+    """That the claim of a source weighs so much, or more."""
+    return _of_claim(source, f"{source}'s claim is {weight.word} or more", lambda claim: claim.weight >= weight)
+
+
+def _of_claim(source: Source, words: str, holds: Callable[[Claim], bool]) -> When:
+    claimed = attrgetter(source)
+    return When(words, lambda of: (claim := claimed(of)) is not None and holds(claim))
 
 
 @frozen
@@ -50,7 +118,7 @@ class Row:
 
 def decide(of: Claims) -> tuple[Outcome, Row]:
     """The outcome of the first row that fits; the last one always does."""
-    row = next(row for row in ROWS if row.when(of))
+    row = next(row for row in ROWS if row.when.holds(of))
     return row.gives.of(of), row
 
 
@@ -134,7 +202,14 @@ _read_or_dialog = (_read | ((_dialog | _shell_like) & _known)).called(
     "it is known to be read, a prompt on one line at rest"
 )
 _not_its_own = (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
-_bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called("a bar", "no progress bar")
+_bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
+    "a bar", "no progress bar runs where it says waiting"
+)
+_waits_at_rest = (state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
+_unread_or_moving = (_unread | (_moving & _facts & _undoubted)).called(
+    "nothing is known to read, or the screen changes"
+)
+_own_dialog = weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
 _end = ((_ends & ~refuted) | (~_matched & _line_editor & ~_pager)).called("a shell is at its prompt")
 
 
@@ -202,16 +277,14 @@ _BY_SIGNAL = Gives(
     "what the screen shows, sure, and no key follows", lambda of: evolve(_of_screen(SURE).of(of), by=_signal)
 )
 _DOUBT = Gives("what was shown, maybe", lambda of: (_of_screen(MAYBE) if _matched(of) else _of(_form, MAYBE)).of(of))
+_UNDECIDED = Gives(
+    "waiting, maybe", lambda of: Outcome(State.WAITING, MAYBE, of.kernel.kind if of.kernel else None, by=_kernel)
+)
 _SECRET = Gives("waiting for a secret, sure; maybe if who or whether it rests is unknown", _secret)
 _BLOCKED = Gives("waiting, sure, and no key follows; maybe if the program says something else", _blocked)
 
 ROWS: tuple[Row, ...] = (
-    Row(
-        "stopped",
-        claims(_kernel, Sign.STOPPED),
-        _as(State.UNKNOWN, MAYBE),
-        "it needs a signal, not a key",
-    ),
+    Row("stopped", claims(_kernel, Sign.STOPPED), _as(State.UNKNOWN, MAYBE), "it needs a signal, not a key"),
     Row("secret", claims(_kernel, Sign.SECRET), _SECRET, "a terminal hides only a secret"),
     # What is left where an agent ended
     Row(
@@ -243,10 +316,7 @@ ROWS: tuple[Row, ...] = (
     Row("doubted by its form", claims(_form, Sign.DOUBTS) & ~_own_name, _DOUBT, "screens of this form are rarely so"),
     Row(
         "its own dialog",
-        weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
-        & ~refuted
-        & ~contradicted
-        & ~_unseen,
+        _own_dialog & ~refuted & ~contradicted & ~_unseen,
         _of_screen(SURE, keys=True),
         "it needs no other proof",
     ),
@@ -264,38 +334,20 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "rest, limit or end, and it reads",
-        _rests
-        & _undoubted
-        & _known
-        & ~contradicted
-        & ~refuted
-        & ~(state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
-        & ~_by_form,
+        _rests & _undoubted & _known & ~contradicted & ~refuted & ~_waits_at_rest & ~_by_form,
         _of_screen(SURE),
         "screen and kernel agree",
     ),
     Row(
         "works",
-        _works
-        & (_unread | (_moving & _facts & _undoubted)).called("nothing is known to read, or the screen changes")
-        & ~contradicted
-        & ~_says_waiting
-        & ~_by_form,
+        _works & _unread_or_moving & ~contradicted & ~_says_waiting & ~_by_form,
         _of_screen(SURE),
         "screen and kernel agree",
     ),
     # What the program says
+    Row("says what it shows", _matched & _own_word & _same & ~refuted, _BY_SIGNAL, "it is the program's own word"),
     Row(
-        "says what it shows",
-        _matched & _own_word & _same & ~refuted,
-        _BY_SIGNAL,
-        "it is the program's own word",
-    ),
-    Row(
-        "says what it does, below a quotation",
-        refuted & _own_name,
-        _of_signal(SURE),
-        "the prompt says nothing of now",
+        "says what it does, below a quotation", refuted & _own_name, _of_signal(SURE), "the prompt says nothing of now"
     ),
     Row(
         "a dialog or a limit against its word",
@@ -303,17 +355,10 @@ ROWS: tuple[Row, ...] = (
         _of_screen(MAYBE),
         "both are told",
     ),
-    Row(
-        "its word against its screen",
-        _matched & ~_shell_like & contradicted,
-        _of_signal(MAYBE),
-        "both are told",
-    ),
+    Row("its word against its screen", _matched & ~_shell_like & contradicted, _of_signal(MAYBE), "both are told"),
     Row(
         "says what nothing else shows",
-        (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
-        & _own_name
-        & ~_line_editor,
+        _not_its_own & _own_name & ~_line_editor,
         _of_signal(SURE),
         "no signature says anything else",
     ),
@@ -336,27 +381,10 @@ ROWS: tuple[Row, ...] = (
         _of(Source.SHELL, MAYBE),
         "it says so, and is in front",
     ),
-    Row(
-        "by its form",
-        _by_form
-        & _silent
-        & ~(claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
-            "a bar", "no progress bar runs where it says waiting"
-        ),
-        _of(_form, MAYBE),
-        "as screens of other programs are",
-    ),
+    Row("by its form", _by_form & _silent & ~_bar_over_form, _of(_form, MAYBE), "as screens of other programs are"),
     Row("quoted or answered", refuted, _as(State.WORKING, MAYBE), "what it asks is text, or is over"),
     Row("the screen alone", _matched, _of_screen(MAYBE), "it can be a picture of a prompt"),
-    Row(
-        "undecided, and it reads",
-        _undecided & _at_rest,
-        Gives(
-            "waiting, maybe",
-            lambda of: Outcome(State.WAITING, MAYBE, of.kernel.kind if of.kernel else None, by=_kernel),
-        ),
-        "it may be the prompt itself",
-    ),
+    Row("undecided, and it reads", _undecided & _at_rest, _UNDECIDED, "it may be the prompt itself"),
     Row("undecided", _undecided, _of(_screen, MAYBE), "it may be anything"),
     Row(
         "a progress bar",

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import Self
 
 from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Detection, Match
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.detect.signature_ref import SignatureRef
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.claim import Claims
 from stallkit.evidence.ended_turn import EndedTurn
-from stallkit.evidence.hang import Hung
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.json_form import SPREAD, alike, json_form
 from stallkit.short_repr import short_repr
-from stallkit.terminal.screen import Screen
 
-__all__ = ["Verdict"]
+__all__ = ["Hung", "Verdict"]
+
+
+@frozen
+class Hung:
+    """For how long nothing has happened, and what shows it, in words for a person."""
+
+    since_s: float
+    evidence: tuple[str, ...] = ()
 
 
 @frozen
@@ -79,6 +82,12 @@ class Verdict:
         return self.detection.request
 
     @property
+    def asking_rows(self) -> list[str]:
+        """What is kept of a screen that asks: the rows of a dialog that its pack wholly recognises, else a few."""
+        dialog = self.detection.dialog
+        return [row.text.rstrip() for row in dialog.rows] if dialog else self.detection.screen.live
+
+    @property
     def says_it_works(self) -> bool:
         """Whether the program itself says that it works, by its screen or a guarded signal: only then it may be hung.
 
@@ -90,6 +99,17 @@ class Verdict:
         return by_screen or any(
             one.counts and one.state is State.WORKING and one.guard is not Guard.NONE for one in self.signals
         )
+
+    @property
+    def may_ask_inside(self) -> bool:
+        """Whether an agent is there, and neither surely at rest nor at a dialog of its own."""
+        rests = self.state in (State.IDLE, State.WAITING, State.QUOTA) and self.certainty is Certainty.SURE
+        return bool(self.agents) and not rests
+
+    def but_asked_inside(self, asks: str) -> Verdict:
+        """The verdict on an agent in whose work a program asks: it works, whatever its screen looks like meanwhile."""
+        working = self.but(f"inside its work {asks}", state=State.WORKING, certainty=Certainty.SURE, kind=None)
+        return evolve(working, inside=asks, ended_turn=None)
 
     def but_hung(self, hung: Hung | None) -> Verdict:
         """The verdict on a session in which nothing has happened for too long, with that as its reason."""
@@ -112,45 +132,3 @@ class Verdict:
             kind=self.kind if kind is ... else kind,
             reasons=(*self.reasons, why),
         )
-
-
-@frozen
-class SignalJson:
-    """What a program says of itself, and whether it counts."""
-
-    signal: Signal = field(metadata=SPREAD)
-    counts: bool
-
-
-@json_form(Verdict)
-@frozen
-class VerdictJson:
-    """What a session does, how sure that is and why, and what it asks."""
-
-    state: State
-    certainty: Certainty
-    by_signal: bool
-    by_read: bool
-    kind: Kind | None
-    said: SignatureRef = field(metadata=SPREAD)
-    reasons: tuple[str, ...]
-    agents: frozenset[str] | None
-    ended: Ended | None
-    retrying: str | None
-    ended_turn: EndedTurn | None
-    asks_inside: str | None
-    hung: Hung | None
-    signals: tuple[SignalJson, ...]
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Self:
-        hung = evolve(verdict.hung, since_s=round(verdict.hung.since_s, 1)) if verdict.hung else None
-        signals = tuple(SignalJson(one, one.counts) for one in verdict.signals)
-        inside, said = verdict.inside, verdict.detection.said
-        return alike(cls, verdict, said=said, asks_inside=inside, hung=hung, signals=signals)
-
-    @property
-    def value(self) -> Verdict:
-        found = Detection(Screen.from_text(""), told=self.said)
-        signals = tuple(one.signal for one in self.signals)
-        return alike(Verdict, self, detection=found, inside=self.asks_inside, signals=signals)

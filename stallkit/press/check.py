@@ -1,9 +1,4 @@
-"""One check of one session, from the first look to the outcome.
-
-A check has no history.  Of a session that says it works, it knows for how long nothing has come or gone on the
-session's connections, for how long the turn has taken by the screen's own count or the program's word, and which tools
-run now.  Where any of these is unknown, or no connection is open, a check never says that a session is hung.
-"""
+"""One check of one session, from the first look to the outcome."""
 
 from __future__ import annotations
 
@@ -17,32 +12,25 @@ from typing import Callable, Iterator, Self
 from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Detection, Engine, Match
-from stallkit.detect.screen_diff import LITTLE, moved
 from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
-from stallkit.evidence.agents import agents_of
 from stallkit.evidence.ended_turn import How
-from stallkit.evidence.hang import HUNG_AFTER_S, Hung, Sighting, Watchdog
-from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.evidence.turn_counters import turn_counters
 from stallkit.json_form import SPREAD, Time, alike, json_form
-from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, press
+from stallkit.press.hang import HUNG_AFTER_S, hung_now
 from stallkit.press.policy import Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
-from stallkit.probes.activity import TcpSockets, sample
 from stallkit.short_repr import short_repr
-from stallkit.signals.process_tree import at_work
 from stallkit.signals.tool_call import AskedInside, asked_inside
-from stallkit.terminal.screen import Screen
+from stallkit.terminal.screen import LITTLE, Screen, moved
 from stallkit.transports.base import Moving, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
@@ -53,11 +41,9 @@ __all__ = [
     "check_async",
     "check_session",
     "dismiss",
-    "hung_now",
     "may_press",
     "observe",
     "opened",
-    "sighting",
 ]
 
 
@@ -304,9 +290,9 @@ def check_session(
     except SessionGone as error:
         return _gone(transport, error, log)
     inside = asked_inside(seen)
-    asked = next((one for one in inside if one.asks_surely), None) if may_ask_inside(verdict) else None
+    asked = next((one for one in inside if one.asks_surely), None) if verdict.may_ask_inside else None
     if asked is not None:
-        verdict = asks_inside(verdict, asked.asks)
+        verdict = verdict.but_asked_inside(asked.asks)
     elif verdict.says_it_works:
         verdict = verdict.but_hung(hung_now(verdict, seen, hung_after_s))
     unlogged = _unlogged(log, verdict, seen)
@@ -352,32 +338,6 @@ def _free_at(verdict: Verdict) -> datetime | None:
     if verdict.state is not State.QUOTA:
         return None
     return resets_at(verdict, datetime.now().astimezone())
-
-
-def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
-    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
-    dog = Watchdog.begin(0.0, sighting(verdict, snapshot))
-    return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
-
-
-def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> Sighting | None:
-    """What one look at a session at work finds; None where the verdict is not that its program says it works.
-
-    Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
-    """
-    if not verdict.says_it_works:
-        return None
-    counters = turn_counters(snapshot.screen)
-    says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
-    said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
-    return Sighting(sample(_working(verdict, snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
-
-
-def _working(verdict: Verdict, snapshot: Snapshot) -> tuple[int, ...]:
-    """The processes that work: the agent's own, without the shell or launcher above it, whose tool it would seem."""
-    there = at_work(snapshot)
-    own = {one.pid for one in agents_of(verdict.detection.agents, snapshot.kernel)}
-    return tuple(pid for pid in there if pid in own) or there
 
 
 def observe(

@@ -21,8 +21,7 @@ from stallkit.config import relay_socket
 from stallkit.daemon_client import DaemonError, ask
 from stallkit.evidence.facts import TtyFacts
 from stallkit.probes.procfs import PROC, Process, stat_of
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import Status, StatusKind, StatusState
+from stallkit.terminal.marks import Marks, Status, StatusKind, StatusState
 
 __all__ = ["RELAY", "Relayed", "inner_leader_of", "relay_above", "relayed", "tty_facts"]
 

@@ -10,58 +10,13 @@ import re
 from functools import cache
 from typing import Iterator
 
-from stallkit.redact.forms import labels, words
+from stallkit.redact.forms import labels, patterns
 from stallkit.redact.views import HIDDEN, Span
 
 __all__ = ["beyond_address", "labelled", "names_secret", "without_addresses"]
 
-_V = rf"[^\s\"'`{HIDDEN}]"  # a character of a value without quotes
-
-_OF_NAME = r"(?:[ ]?\#?\d{1,2}|[\w.-]{0,24})[\"'`\]]{0,3}"  # of a name: `Unseal Key 1`, "password_hash"
-_QUOTED = r"(?P<quote>\\?[\"'`])(?!(?P=quote))(?P<quoted>[^\n]{1,200}?)(?P=quote)"
-_VALUE = rf"(?:(?:[bBfFnNrRuU]{{1,2}}(?=['\"]))?{_QUOTED}|[\"'`(]?(?P<value>{_V}+))"
-_ROW_END = r"[^\S\n]{0,200}(?=\n|\Z)"
-
-_ASSIGNED = re.compile(rf"{_OF_NAME}\s{{0,3}}(?::=|=>|->|==?|:(?!:))[^\S\n]{{0,40}}{_VALUE}")
-# `<password>...<`, `name="password" value="..."`, `define('PASSWORD', '...')`, `password("...")`
-_INSIDE = re.compile(rf"[\w.-]{{0,24}}>(?P<quoted>[^<\n{HIDDEN}]{{3,200}})<")
-_GIVEN = re.compile(rf"[\w.-]{{0,24}}(?:[\"']\s{{0,4}}(?:value\s?=|,)|\()\s{{0,4}}{_QUOTED}")
-_SAID = re.compile(
-    rf"[^\n.:=]{{0,40}}?(?:[^\S\n](?:is|was|are|lautet|ist|est|es|é|è|jest|это|to|ar|är|je|olarak)|は|が|是|為|为|은|는)"
-    rf"(?:[^\S\n]{{0,3}}:)?[^\S\n]{{0,8}}{_VALUE}"
-)
-_NEAR = re.compile(rf"(?:[^\S\n]{{1,4}}[^\W\d_]{{1,12}}){{1,3}}[^\S\n]{{1,4}}[\"'`]?(?P<value>{_V}{{7,}})")
-_ASKED = re.compile(
-    rf"(?:[^\n:?]|[:?](?=\S)){{0,100}}?(?P<sign>[:?])[^\S\n]{{1,40}}[\"'`]?(?P<value>{_V}{{3,}})(?P<end>{_ROW_END})?"
-)
-_BESIDE = re.compile(rf"{_OF_NAME}(?:,|[^\S\n]{{0,40}}[|│])?[^\S\n]{{1,40}}{_VALUE}")
-_BELOW = re.compile(r"[^\n&]{0,60}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_KEY = re.compile(r"[\w.-]{0,24}[^\S\n]{0,8}[:=]?[^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_BELOW_A_COLON = re.compile(r"[\w.-]{0,24}[\"'`\]]{0,3}[^\S\n]{0,8}[:=][^\S\n]{0,200}\n(?:[^\S\n]{0,200}\n){0,2}")
-_NEXT = re.compile(rf"[^\S\n]{{1,20}}(?P<value>{_V}{{1,100}})")
-_ROW = re.compile(r"[^\S\n]{0,200}(?:\d{1,2}[.)][^\S\n]{1,8})?(?P<words>\S[^\n\"']{0,200})(?:\n|\Z|(?P<more>[\"']))")
-_OPTION = re.compile(r"(?<!\S)--?[\w-]{0,24}\Z")
-_AFTER_OPTION = re.compile(rf"[\w-]{{0,24}}[\s=:]{{1,8}}{_VALUE}")
-_ROW_BEGINS = re.compile(r"(?:\A|\n|[:,;|>][ ])[^\S\n]{0,20}[\w.-]{0,40}\Z")
-_HAS_DIGIT = re.compile(r"\d")
-# What else the word may be a part of: an address, which is read as such, or a session's name.
-_IN_ADDRESS = re.compile(r"(?:[?&]|(?<![\w/])(?:tmux|run|pty):)[\w.-]{0,38}\Z")
-
-# An address in quotes, or before a semicolon: no word of its host or path is a label.
-_ADDRESS = re.compile(r"(?<=[\"'\s])\w{2,12}://[^\s\"'`<>?#@;\\]{1,300}(?=[\"'?#;\\])")
-# What of an address is no secret whatever names it: scheme, host, port, and the parts of a path that are names.
-_PLACE = re.compile(
-    r"(?i:https?|wss?|ssh|git|file)://[\w.-]{1,253}(?::\d{1,5})?(?:/(?:[A-Za-z][A-Za-z._~-]{0,40}\d{0,3})?)*(?![\w@:%+=~.-])"
-)
 _OF_A_PLACE = ("credential", "token")  # words that also name who has one
 
-_NUMBER = re.compile(r"[\d.,]+(?:[kmb%]|/\S*)?")
-_ORDINARY = re.compile(
-    r"[~./].*|.*://.*|(?-i:[a-z._-]*/[a-z._/#-]*)|v?\d+(?:[.:/-]\d+)*[a-z]{0,3}|\S+@\S+\.\w+|[\w.-]+:\d+|[\w-]+\.[a-z]{1,4}\d?"
-    r"|\S+@\S+[$#%>]|sha\d+.*|(?:ctrl|alt|shift|cmd|meta)[+-].*|(?:\d+[a-z]{1,2})+|[\d.,]+.?",
-    re.IGNORECASE,
-)
-_NUMBERED = re.compile(r"[A-Za-z]+-?\d{1,2}")  # worker12
 _MOST = 400  # characters of a row that are a value
 _SIGNS = frozenset("!#$%^&*+?@~")
 
@@ -72,7 +27,7 @@ def labelled(text: str) -> Iterator[Span]:
     yield from _codes(text, low)
     covered = 0
     for at, word, kind in _names(text, without_addresses(low)):
-        if at >= covered and not _IN_ADDRESS.search(text, max(at - 40, 0), at):  # addresses are read as such
+        if at >= covered and not patterns.in_address.search(text, max(at - 40, 0), at):  # addresses are read as such
             for start, end in _values(text, low, at, word, kind):
                 covered = max(covered, end)
                 yield from beyond_address(word, text, start, end)
@@ -80,7 +35,7 @@ def labelled(text: str) -> Iterator[Span]:
 
 def without_addresses(text: str) -> str:
     """The text in which no word of an address can be a label, each character in its place."""
-    return _ADDRESS.sub(lambda found: "/" * len(found[0]), text) if "://" in text else text
+    return patterns.address.sub(lambda found: "/" * len(found[0]), text) if "://" in text else text
 
 
 def beyond_address(name: str, text: str, start: int, end: int) -> Iterator[Span]:
@@ -90,7 +45,7 @@ def beyond_address(name: str, text: str, start: int, end: int) -> Iterator[Span]
     >>> [text[slice(*span)] for span in beyond_address("credential", text, 14, len(text) - 1)]
     ['?key=abc']
     """
-    place = _PLACE.match(text, start, end) if any(word in name.lower() for word in _OF_A_PLACE) else None
+    place = patterns.place.match(text, start, end) if any(word in name.lower() for word in _OF_A_PLACE) else None
     start = place.end() if place else start
     if start < end:
         yield start, end
@@ -120,11 +75,11 @@ def _names(text: str, low: str) -> list[tuple[int, str, str]]:
                     found.append((at, word, kind))
                 elif not low[end : end + 1].isascii() or not low[end : end + 1].isalpha():
                     if kind == "key" and (
-                        words.of_secrets.search(low, max(at - 12, 0), at) or words.secret_key.match(low, end)
+                        patterns.of_secrets.search(low, max(at - 12, 0), at) or patterns.secret_key.match(low, end)
                     ):
                         found.append((at, word, "strong"))
                     elif _is_part(text, at) or (
-                        word in labels("ends") and not words.other_pass.search(low, max(at - 8, 0), at)
+                        word in labels("ends") and not patterns.other_pass.search(low, max(at - 8, 0), at)
                     ):
                         found.append((at, word, kind if kind == "short" else "weak"))
                 at = low.find(word, end)
@@ -139,17 +94,17 @@ def _is_part(text: str, at: int) -> bool:
 def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span]:
     """The values of one name, on its row or below."""
     end, weak = at + len(word), kind == "weak"
-    if not weak and _OPTION.search(low, max(0, at - 30), at):
-        found = _AFTER_OPTION.match(text, end)
+    if not weak and patterns.option.search(low, max(0, at - 30), at):
+        found = patterns.after_option.match(text, end)
         if found and not (value := _of(found))[0].startswith("-") and _is_value(value[0]):
             yield value[1]
             return
-    for form in () if weak else (_INSIDE, _GIVEN):
+    for form in () if weak else (patterns.inside, patterns.given):
         found = form.match(text, end)
         if found and _is_value(found["quoted"]):
             yield found.span("quoted")
             return
-    found = _ASSIGNED.match(text, end)
+    found = patterns.assigned.match(text, end)
     prose = word in labels("assigned") and text[end : end + 1] == " " and text[end : end + 3] != " = "
     value = _of(found) if found and not prose else ("", (0, 0))
     if found and value[0] and not _counts(low, end, word, value[0]):
@@ -157,27 +112,27 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
         if secret:
             if word.endswith(" code"):  # there may be a list of them
                 yield from _row_of_codes(text, value[1][1])
-            whole = not found["quote"] and (words.phrase.match(word) or _is_all_there_is(text, at, value[1]))
+            whole = not found["quote"] and (patterns.phrase.match(word) or _is_all_there_is(text, at, value[1]))
             yield _to_row_end(text, value[1]) if whole else value[1]
             return
     if not weak and word not in labels("assigned"):
-        for form, least in ((_SAID, 4), (_BESIDE, 8)):
+        for form, least in ((patterns.said, 4), (patterns.beside, 8)):
             found = form.match(text, end)
             if not found or not (value := _of(found)) or _counts(low, end, word, value[0]):
                 continue
-            if _is_random(value[0], least) or (found["quote"] and form is _BESIDE and _is_value(value[0])):
+            if _is_random(value[0], least) or (found["quote"] and form is patterns.beside and _is_value(value[0])):
                 yield value[1]
                 return
-        found = _NEAR.match(text, end)
+        found = patterns.near.match(text, end)
         if found and _is_random(found["value"], 7) and not _counts(low, end, word, found["value"]):
             yield found.span("value")
             return
-        found = _ASKED.match(text, end)
+        found = patterns.asked.match(text, end)
         if found and _is_answer(found) and not _counts(low, end, word, found["value"]):
             yield found.span("value")
             return
-    asked = None if weak else _BELOW_A_COLON.match(text, end)
-    if asked and (row := _ROW.match(text, asked.end())):
+    asked = None if weak else patterns.below_a_colon.match(text, end)
+    if asked and (row := patterns.row.match(text, asked.end())):
         first = row["words"].split()[0]
         alone = len(first) == len(row["words"].rstrip())
         if alone and _is_random(first, 6):
@@ -186,7 +141,7 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
         if _is_random(first, 6) or (alone and _is_alone(first)):
             yield row.start("words"), row.start("words") + len(first)
             return
-    below = (_BELOW_A_KEY if weak else _BELOW).match(text, end)
+    below = (patterns.below_a_key if weak else patterns.below).match(text, end)
     if below and word not in labels("assigned") and "fingerprint" not in below[0]:
         yield from _rows_below(text, below.end(), 12 if weak else 6)
 
@@ -207,14 +162,14 @@ def _to_row_end(text: str, span: Span) -> Span:
 def _is_all_there_is(text: str, at: int, span: Span) -> bool:
     """Whether a row is a name and a value of a few words, one of them a number: `password = my 1st dog`."""
     row = _to_row_end(text, span)
-    words = text[span[0] : row[1]].split()
-    alone = _ROW_BEGINS.search(text, max(0, at - 60), at) is not None and text[span[0] - 1 : span[0]] == " "
-    return alone and 2 <= len(words) <= 5 and any(_HAS_DIGIT.search(word) for word in words)
+    parts = text[span[0] : row[1]].split()
+    alone = patterns.row_begins.search(text, max(0, at - 60), at) is not None and text[span[0] - 1 : span[0]] == " "
+    return alone and 2 <= len(parts) <= 5 and any(any(map(str.isdecimal, part)) for part in parts)
 
 
 def _row_of_codes(text: str, at: int) -> Iterator[Span]:
     """Further random words on the row."""
-    while (word := _NEXT.match(text, at)) and _is_random(word["value"], 6):
+    while (word := patterns.next.match(text, at)) and _is_random(word["value"], 6):
         yield word.span("value")
         at = word.end()
 
@@ -222,7 +177,7 @@ def _row_of_codes(text: str, at: int) -> Iterator[Span]:
 def _rows_below(text: str, at: int, least: int) -> Iterator[Span]:
     """The words of the next rows, as long as there is nothing else on them."""
     for _ in range(20):
-        row = _ROW.match(text, at)
+        row = patterns.row.match(text, at)
         words = row["words"].split() if row else []
         if not row or not words or len(words) > 4 or not all(_is_random(word, least) for word in words):
             return
@@ -237,7 +192,7 @@ def _is_value(value: str, digits: bool = False) -> bool:
     core = value.strip(".,;:!?)]}>").lower()
     if digits:
         return core.isdigit() and 3 <= len(core) <= 12
-    return len(core) >= 3 and words.none.fullmatch(core) is None and words.none.fullmatch(value.lower()) is None
+    return len(core) >= 3 and patterns.none.fullmatch(core) is None and patterns.none.fullmatch(value.lower()) is None
 
 
 def _is_answer(found: re.Match[str]) -> bool:
@@ -252,18 +207,20 @@ def _is_alone(word: str) -> bool:
     return len(word) >= 4 and word[0].isalnum() and word[-1] not in ".:!?…>" and _is_value(word) and not _is_plain(word)
 
 
-def _is_numbered(word: str) -> bool:
-    return _NUMBERED.fullmatch(word) is not None
-
-
 def _is_plain(word: str) -> bool:
-    return _ORDINARY.fullmatch(word) is not None
+    return patterns.ordinary.fullmatch(word) is not None
 
 
 def _is_random(value: str, least: int) -> bool:
     """Whether a word is unlike words and names of things: digits or signs among letters."""
     core = value.strip(".,;:!?()[]{}<>\"'`")
-    if len(core) < least or not core.isascii() or _is_plain(core) or _is_numbered(core) or not _is_value(value):
+    if (
+        len(core) < least
+        or not core.isascii()
+        or _is_plain(core)
+        or patterns.numbered.fullmatch(core)
+        or not _is_value(value)
+    ):
         return False
     letters, digits = any(map(str.isalpha, core)), any(map(str.isdigit, core))
     mixed = len(core) >= 12 and core.isalnum() and core[1:] != core[1:].lower() and core != core.upper()
@@ -272,7 +229,7 @@ def _is_random(value: str, least: int) -> bool:
 
 def _counts(low: str, end: int, word: str, value: str) -> bool:
     """Whether a number counts tokens: `Tokens: 3.1k sent`."""
-    if word != "token" or not _NUMBER.fullmatch(value.lower().rstrip(".,;)")):
+    if word != "token" or not patterns.number.fullmatch(value.lower().rstrip(".,;)")):
         return False
     return low[end : end + 1] in ("s", "_", "/") or not 6 <= len(value) <= 10
 
@@ -281,22 +238,6 @@ def _counts(low: str, end: int, word: str, value: str) -> bool:
 
 _REACH = 60  # characters before and behind a word that may make it one for a secret
 
-_CODE = (
-    r"(?<![A-Za-z0-9_.,/-])(?<!\d:)(?:[A-Z]-)?(?P<value>\d{3}[ -]\d{3}|\d{4}[ -]\d{4}|\d{4,8}"
-    r"|(?=[A-Z-]{0,8}\d|[A-Z]{4}-[A-Z]{4}\b)[A-Z0-9]{3,5}-[A-Z0-9]{3,5})(?![\w%:/-]|[.,]\d)"
-)
-_OF_WHAT = re.compile(r"s?\s(?:de\s|d['’]|di\s)\w{4,14}|\s(?:is|to)\b")
-_SIX = re.compile(r"(?:\s?[:=])?\s{0,3}(?:\d{6}|\d{3}[- ]\d{3})(?![\d.])")
-_BEHIND = re.compile(rf"(?:(?!\d)[^\n]){{0,40}}?{_CODE}")
-_MIXED = re.compile(  # letters and digits: only where a colon or a verb leads to it
-    r"(?:(?!\d)[^\n:]){0,40}?(?::|\sis:?)\s{1,3}(?P<value>(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z0-9]{5,8})(?![\w%:/-])"
-)
-_BEFORE = re.compile(
-    rf"{_CODE}[^\S\n]{{0,2}}(?:(?:is\s(?:your|the)|ist\s(?:ihr|dein)|est\s(?:votre|ton)|es\s(?:tu|su)|é\so\sseu"
-    r"|è\sil\stuo|to\stwój|är\sdin|[-–—:]\s?(?:your|ваш|ihr|votre|tu))\b|是您的|是你的|がお客様の)[^\n]{0,40}\Z",
-    re.IGNORECASE,
-)
-
 
 def _codes(text: str, low: str) -> Iterator[Span]:
     """The spans of one-time codes; `low` is the text in lower case."""
@@ -304,11 +245,11 @@ def _codes(text: str, low: str) -> Iterator[Span]:
         at = low.find(word)
         while at >= 0:
             end = at + len(word)
-            before = _BEFORE.search(text, max(at - _REACH, 0), at)
+            before = patterns.before.search(text, max(at - _REACH, 0), at)
             if before:
                 yield before.span("value")
             if _is_secret_code(low, word, at, end):
-                behind = _BEHIND.match(text, end) or _MIXED.match(text, end)
+                behind = patterns.behind.match(text, end) or patterns.mixed.match(text, end)
                 if behind:
                     yield behind.span("value")
             at = low.find(word, end)
@@ -320,6 +261,6 @@ def _is_secret_code(low: str, word: str, at: int, end: int) -> bool:
         return not (before[-1:].isalpha() or (after.isalpha() and word in ("totp", "otp", "pin", "2fa", "tan")))
     if word != "code":
         return True
-    return not words.other_code.search(before) and bool(
-        _SIX.match(low, end) or words.whose_code.search(before) or _OF_WHAT.match(low, end)
+    return not patterns.other_code.search(before) and bool(
+        patterns.six.match(low, end) or patterns.whose_code.search(before) or patterns.of_what.match(low, end)
     )

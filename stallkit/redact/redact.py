@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from stallkit.redact.forms import forms, shapes
 from stallkit.redact.labels import labelled, names_secret
@@ -74,7 +74,12 @@ def spans(text: str) -> list[Span]:
     hidden = text.replace(MASK, HIDDEN * len(MASK)) if MASK in text else text
     found: list[Span] = []
     for _ in range(PASSES):
-        new = joined(place for view in views(hidden) for one in _found(view.text) for place in view.place(*one))
+        new = joined(
+            place
+            for view in views(hidden)
+            for one in (*shapes(view.text), *labelled(view.text), *forms(view.text))
+            for place in view.place(*one)
+        )
         if not new:
             break
         found += new
@@ -82,22 +87,15 @@ def spans(text: str) -> list[Span]:
     return joined(found)
 
 
-def _found(text: str) -> list[Span]:
-    return [*shapes(text), *labelled(text), *forms(text)]
-
-
 def _masked(text: str) -> str:
-    changes = [(start, end, _rows(text[start:end])) for start, end in spans(text)]
+    changes = _masks(text, spans(text))
     for control in CONTROL.finditer(text) if "\x1b" in text else ():
-        if control[1] and (clean := _control(control[1])) != control[1]:
-            changes.append((*control.span(), clean))
+        if control[1]:  # a control string, such as a title: its beginning and end stay
+            end = next((end for end in ENDS if control[1].endswith(end)), "")
+            within = control[1][2 : len(control[1]) - len(end)]
+            if (clean := redact(within)) != within:
+                changes.append((*control.span(), control[1][:2] + clean + end))
     return replaced(text, sorted(changes))
-
-
-def _control(text: str) -> str:
-    """A control string, such as a title, with its content redacted; its beginning and end stay."""
-    end = next((end for end in ENDS if text.endswith(end)), "")
-    return text[:2] + redact(text[2 : len(text) - len(end)]) + end
 
 
 def _named(key: Any, value: Any) -> Any:
@@ -124,12 +122,10 @@ def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None
                 break
             first, last = max(start - begins[index], 0), min(end - begins[index], len(parts[index]))
             found[index].append((first, last))
-    return [redact(_with_masks(part, joined(places))) for part, places in zip(parts, found, strict=True)]
+    return [redact(replaced(part, _masks(part, joined(places)))) for part, places in zip(parts, found, strict=True)]
 
 
-def _with_masks(text: str, places: Sequence[Span]) -> str:
-    return replaced(text, [(start, end, _rows(text[start:end])) for start, end in places])
-
-
-def _rows(text: str) -> str:
-    return "\n".join(MASK if row.strip() else row for row in text.split("\n"))
+def _masks(text: str, places: Iterable[Span]) -> list[tuple[int, int, str]]:
+    """What stands in place of these parts of a text: a mask on each of their rows."""
+    rows = [(start, end, text[start:end].split("\n")) for start, end in places]
+    return [(start, end, "\n".join(MASK if row.strip() else row for row in some)) for start, end, some in rows]

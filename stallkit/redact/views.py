@@ -15,7 +15,7 @@ from attrs import frozen
 
 from stallkit.terminal.text import cells
 
-__all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "View", "joined", "views"]
+__all__ = ["CONTROL", "ENDS", "HIDDEN", "Span", "joined", "views"]
 
 HIDDEN = "\ue000"  # in place of what is masked already
 Span = tuple[int, int]  # from, to
@@ -75,7 +75,8 @@ class View:
     def only(self, pieces: Iterable[Span]) -> View:
         """Made of these pieces of it."""
         made = View.of(self.text, pieces)
-        ends = [there + last - here for here, there, last in zip(made.here, made.there, made._lasts(), strict=True)]
+        lasts = [*made.here[1:], len(made.text)][: len(made.here)]
+        ends = [there + last - here for here, there, last in zip(made.here, made.there, lasts, strict=True)]
         places = [one for start, end in zip(made.there, ends, strict=True) for one in self.place(start, end)]
         begins = [*accumulate((end - start for start, end in places), initial=0)][:-1]
         return View(made.text, begins, [start for start, _ in places])
@@ -91,9 +92,6 @@ class View:
                 found.append((max(start, self.here[index]) + shift, min(end, last) + shift))
             index += 1
         return found
-
-    def _lasts(self) -> list[int]:
-        return [*self.here[1:], len(self.text)][: len(self.here)]
 
 
 def views(text: str) -> Iterator[View]:

@@ -20,7 +20,7 @@ from stallkit import private
 from stallkit.evidence.facts import names_of
 from stallkit.evidence.signal import Signal
 from stallkit.probes.procfs import PROC, ProcEntry, Stat, stat_of, text_of
-from stallkit.terminal.program_status import plain
+from stallkit.terminal.marks import plain
 
 __all__ = [
     "MAX_BYTES",

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 from stallkit.evidence.facts import How
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.inside import last_prompt
 from stallkit.probes.readers import InnerReader, inner_readers
 from stallkit.redact.redact import redact
-from stallkit.terminal.program_status import plain
+from stallkit.terminal.marks import plain
+from stallkit.terminal.screen import Screen
+from stallkit.word_tables import Patterns
 
-__all__ = ["AskedInside", "asked_inside", "prompt_line"]
+__all__ = ["AskedInside", "asked_inside", "last_prompt", "prompt_line"]
 
 LENGTH = 1_000  # characters of a prompt that are kept
+_of = Patterns("prompts")
+# The end of a question or a label, or what may be answered: [y/N], (yes/no), (Y).
+_PROMPT = re.compile(r"\w.*(?:[?:：？]|[\[(](?:[^\s\[\]()]{1,12}/[^\s\[\]()]{1,12}|\w)[\])])$")
 
 
 @frozen
@@ -72,3 +78,20 @@ def prompt_line(words: str) -> str:
     "Password for 'https://me:[redacted]@host.example':"
     """
     return redact(plain(" ".join(words.split())))[:LENGTH]
+
+
+def last_prompt(screen: Screen) -> str:
+    """The lowest row below the last message that ends as a prompt does; "" for none.
+
+    >>> last_prompt(Screen.from_text("✦ I do.\\n│ Shell ./ask.sh │\\n│ Install? [y/N] │\\n│ 0.0 KB         │\\n> "))
+    'Install? [y/N]'
+    """
+    persons = 0
+    for row in reversed(screen.text.split("\n")):
+        said = row.strip(" │┃║|")
+        persons += _of.person.match(row) is not None  # the lowest is the composer
+        if persons > 1 or _of.message.match(row):
+            break
+        if _PROMPT.search(said):
+            return said
+    return ""

@@ -6,16 +6,14 @@ import hashlib
 import re
 from functools import cached_property
 from itertools import accumulate
-from typing import Iterable, Self
+from typing import Iterable
 
 from attrs import evolve, field, frozen
 
 from stallkit.errors import bad_argument
-from stallkit.json_form import json_form
 from stallkit.short_repr import short_repr
 from stallkit.terminal.text import cells, cut, fold, hides, strip
-
-__all__ = ["Cursor", "Region", "Screen", "Size", "as_screen", "join_wraps", "selected"]
+from stallkit.word_tables import Patterns
 
 MAX_LINES = 200  # the live region where the size is unknown: taller than any terminal in the corpora (50 rows)
 MAX_COLUMNS = 8_000  # of one line: a 200x40 screen that is one wrapped line; of longer ones the end is kept
@@ -29,23 +27,10 @@ REGION_TEXT = 20_000  # characters in all; no screen of the corpora has more tha
 
 # What a program fixes to the foot of a tall screen, such as a list of tasks or a status line, stands below a gap and
 # takes no keys: no row of it has a mark of a menu or a composer, a frame around anything but ticked rows, or a spinner.
+_of = Patterns("prompts")
 _FOOT, _GAP = 20, 3  # rows that it takes at most; blank rows above it at least
-_TICKED = re.compile(r"[\s│┃║|]*[☐☒☑◻◼□■▢✔✓✗✘]")
-_LIVELY = re.compile(
-    r"[\s│┃║|▌▏█]*(?:(?:>{1,3}|[❯›»❭λ$▸▶➤➜→◉])(?:\s|$)|[●○◯] *(?:\d+[.)]|.* / ?[●○]))"  # a mark
-    r"|[\s│┃║|]*[⠁-⣿✢✳✶✻✽◐◓◑◒⏳]|.*\binterrupt|.*\bto stop\b",  # at work
-    re.IGNORECASE,
-)
-_DRAWN = re.compile(r"\s*(?:[│┃║▌▏▎▊█╭┌╰└┏┗╔╚▔▁▄▀]|[─━═╌]{8})")
-_KEYS = re.compile(
-    r"\b(?:enter|return|esc|escape|space)\b|[↵⏎↑↓]|\^[A-Z] \w|\bF\d{1,2}\b|\d[A-Z][a-z]+ +\d[A-Z]"
-    r"|[<\[(] ?(?:yes|no|ok|cancel) ?[>\])]",
-    re.IGNORECASE,
-)
-_WRITES = re.compile(r" {0,4}(?:\S{1,20} )?(?:>{1,3}|[❯›»λ➤$])(?: [^\d\s]|$)")  # its status may be far below it
-
-# A row's selection mark, after box drawing and blanks: the glyphs of inquirer, clack, ink, ratatui, dialog.
-_SELECTED = re.compile(r"^[\s│┃║|▌▏]*[❯›▸▶➤➜→●◉❭»>](?:\s|$|[◯◉○●☐☑\[])")
+LITTLE = 3  # rows that move on a screen that is otherwise the same: a spinner, a status line, a clock
+_CLOCK = re.compile(r"(?<![\d:])\d{1,2}(?::[0-5]\d){1,2}(?![\d:])")
 
 
 @frozen
@@ -212,16 +197,16 @@ class Screen:
         if self.cursor is not None and self.cursor.visible is not False and self.cursor.row >= foot:
             return False
         rows, upper = self.lines[foot : last + 1], self.lines[max(0, above - _FOOT) : above + 1]
-        framed = [row for row in rows if _DRAWN.match(row)]
-        if any(map(_LIVELY.match, rows)) or (framed and not any(map(_TICKED.match, rows))):
+        framed = [row for row in rows if _of.drawn.match(row)]
+        if any(map(_of.lively.match, rows)) or (framed and not any(map(_of.ticked.match, rows))):
             return False
-        keys_below = any(map(_KEYS.search, rows))  # far below, they may be the menu's own
+        keys_below = any(map(_of.keys.search, rows))  # far below, they may be the menu's own
         if near:
-            return not keys_below and _KEYS.search(upper[-1]) is not None
-        own_keys = any(map(_KEYS.search, upper[-3:]))
-        if (keys_below and not own_keys) or _WRITES.match(upper[-1]):
+            return not keys_below and _of.keys.search(upper[-1]) is not None
+        own_keys = any(map(_of.keys.search, upper[-3:]))
+        if (keys_below and not own_keys) or _of.writes.match(upper[-1]):
             return False
-        return own_keys or any(map(_LIVELY.match, upper))
+        return own_keys or any(map(_of.lively.match, upper))
 
     def down_to_cursor(self, count: int) -> Region | None:
         """The last `count` lines down to the prompt line, blank ones too; None where the cursor is unknown."""
@@ -335,37 +320,6 @@ class Screen:
 _BYTES = "decode them, or feed all that a program writes to a StreamTransport"
 
 
-@json_form(Screen)
-@frozen
-class ScreenJson:
-    """What a terminal shows."""
-
-    text: str
-    cursor: tuple[int, int] | None
-    cursor_visible: bool | None
-    size: tuple[int, int] | None
-    alternate: bool | None
-    title: str | None
-
-    @classmethod
-    def of(cls, screen: Screen) -> Self:
-        at, size = screen.cursor, screen.size
-        return cls(
-            "\n".join(screen.lines),
-            (at.column, at.row) if at else None,
-            at.visible if at else None,
-            (size.columns, size.rows) if size else None,
-            screen.alternate,
-            screen.title,
-        )
-
-    @property
-    def value(self) -> Screen:
-        cursor = Cursor(*self.cursor, self.cursor_visible) if self.cursor else None
-        size = Size(*self.size) if self.size else None
-        return Screen(tuple(self.text.split("\n")), cursor, size, self.alternate, self.title)
-
-
 def as_screen(given: Screen | str) -> Screen:
     """The screen, or the one that a text is.  Raises TypeError for anything else.
 
@@ -387,7 +341,7 @@ def as_screen(given: Screen | str) -> Screen:
 
 def selected(line: str) -> bool:
     """Whether a line begins with the mark of a menu's selected row."""
-    return _SELECTED.match(line) is not None
+    return _of.selected.match(line) is not None
 
 
 def _bounded(text: str, cursor: tuple[int, int] | None, size: tuple[int, int] | None) -> tuple[str, int]:
@@ -429,3 +383,27 @@ def join_wraps(
         lines.append(before + row)
         goes_on = wraps
     return lines, moved
+
+
+def moved(before: Screen, now: Screen) -> frozenset[int] | None:
+    """The rows on which two screens differ; None where they are not of one size, or one is a full screen alone.
+
+    >>> sorted(moved(Screen.from_text("|\\nGo? "), Screen.from_text("/\\nGo? ")))
+    [0]
+    """
+    if (before.size, before.alternate, len(before.lines)) != (now.size, now.alternate, len(now.lines)):
+        return None
+    pairs = enumerate(zip(before.lines, now.lines, strict=True))
+    return frozenset(row for row, (was, is_now) in pairs if was.rstrip() != is_now.rstrip())
+
+
+def only_a_clock(before: Screen, now: Screen) -> bool:
+    """Whether a full-screen program rests but for the clock that it shows on one row."""
+    if not now.alternate or before.cursor != now.cursor:
+        return False
+    rows = moved(before, now)
+    if rows is None or len(rows) != 1:
+        return False
+    (row,) = rows
+    was, is_now = (_CLOCK.sub("0:00", screen.lines[row].rstrip()) for screen in (before, now))
+    return was == is_now

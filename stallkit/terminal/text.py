@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Iterable
 
-__all__ = ["cells", "cut", "escaped", "fold", "hides", "in_a_line", "question_first", "replaced", "strip"]
+__all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
 
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
@@ -43,11 +43,6 @@ _NOTHING = (
 _FOLD: dict[int, str | None] = {ord(blank): " " for blank in _BLANKS} | dict.fromkeys(_NOTHING)
 _FOLDABLE = frozenset(map(chr, _FOLD))
 _TAB = 8  # the terminals' default tab width
-
-_SIDES = " \u2502\u2503\u2551\u258c\u2590"  # of a frame
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\w)")
-_ASKS = re.compile(r"\w[\w\"')\]\u201d\u00bb]*\s?[?\uff1f\u061f]")
-_PROMPT = re.compile(r"(?:[:\uff1a]|\[[^\[\]]+\])$")
 
 # Python calls these printable, but they show nothing: fillers, joiners, variation selectors other than those of emoji.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0") | frozenset(
@@ -117,34 +112,6 @@ def cut(text: str, column: int) -> str:
             return text[:index] + " " * (column - width)
         width += step
     return text + " " * (column - width)
-
-
-def in_a_line(text: str) -> str:
-    """The words of a screen on one line, without the rows that an editor leaves empty.
-
-    >>> in_a_line("~\\n~\\n notes.txt  [New]")
-    'notes.txt [New]'
-    """
-    return " ".join(word for word in text.split() if word != "~")
-
-
-def question_first(text: str) -> str:
-    """The words of a screen or a message on one line, the row or sentence that asks before the others.
-
-    >>> question_first("Reading lists... Done\\n 3 to upgrade.\\nDo you want to continue? [Y/n]")
-    'Do you want to continue? [Y/n] \xb7 Reading lists... Done 3 to upgrade.'
-    >>> question_first("All is done.  Shall I push it?")
-    'Shall I push it? \xb7 All is done.'
-    """
-    rows = [in_a_line(row.strip(_SIDES)) for row in text.split("\n") if any(map(str.isalnum, row))]
-    parts = [part for row in rows for part in (_SENTENCE.split(row) if len(rows) == 1 else [row])]
-    asking = [place for place, part in enumerate(parts) if _ASKS.search(part)]
-    if not asking and parts and _PROMPT.search(parts[-1]):
-        asking = [len(parts) - 1]
-    if not asking:
-        return in_a_line(text)
-    others = " ".join(part for place, part in enumerate(parts) if place != asking[-1])
-    return " \xb7 ".join(filter(None, (parts[asking[-1]], others)))
 
 
 def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from plain_loop import SEARCHES, engines, reference, said
 
 from stallkit.detect.engine import Engine, Fate
-from stallkit.detect.keywords import Keywords
+from stallkit.detect.matcher import Keywords
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.terminal.screen import Screen
 

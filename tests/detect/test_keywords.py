@@ -9,8 +9,7 @@ import strategies
 from hypothesis import HealthCheck, given, settings
 
 from stallkit.detect.engine import Engine
-from stallkit.detect.keywords import Keywords
-from stallkit.detect.matcher import Budget, find
+from stallkit.detect.matcher import Budget, Keywords, find
 from stallkit.detect.pattern import NotUnderstood, begun, ended, parsed
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.packs.registry import installed_engine

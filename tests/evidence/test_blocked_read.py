@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
-from stallkit.evidence.read import STILL_S
+from stallkit.evidence.kernel import STILL_S
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict

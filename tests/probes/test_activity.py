@@ -16,8 +16,7 @@ import pytest
 from programs import Run
 from terminals import wait_for
 
-from stallkit.evidence.hang import Activity, Connection, ProcessActivity
-from stallkit.probes.activity import TcpSockets, parsed, sample
+from stallkit.probes.activity import Activity, Connection, ProcessActivity, TcpSockets, parsed, sample
 from stallkit.probes.procfs import stat_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

@@ -17,13 +17,13 @@ from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
 from stallkit_sessions.runs.run import Run as Started
+from stallkit_supervisor.topic import topic_of
 from terminals import wait_for
 
 from soak import two_prompts
 from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
 from stallkit.detect.engine import Engine
-from stallkit.judging.topic import topic_of
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.press.decisions import Press

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import ROOT, assert_within_limits, osc, read, report, sized, text
 
-from stallkit.terminal.marks import Marks, MarksReader, Progress
+from stallkit.terminal.marks import Marks, MarksReader, Progress, Status, StatusState
 from stallkit.terminal.osc_stream import LIMIT, OscReader
-from stallkit.terminal.program_status import Status, StatusState
 
 IDLE, WORKING, DONE, BLOCKED, ERROR = StatusState
 examples = settings(max_examples=150, deadline=None)

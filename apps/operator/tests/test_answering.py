@@ -13,9 +13,9 @@ from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Item, ItemState, Who
 from stallkit_operator.orders import Order, Verb, chosen
 from stallkit_operator.queue import Queue
+from stallkit_supervisor.topic import What, topic_of
 from terminals import Server, wait_for
 
-from stallkit.judging.topic import What, topic_of
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.transports.targets import open_target

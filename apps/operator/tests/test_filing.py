@@ -19,11 +19,11 @@ from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.telling import Notify
+from stallkit_supervisor.topic import Topic
 from supervised import EAGER, has, named, run, shell
 from terminals import Server, wait_for
 
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import Topic
 from stallkit.judging.verdict import Verdict
 from stallkit.press.events import Event
 from stallkit.press.policy import OBSERVE

@@ -23,12 +23,12 @@ from stallkit_operator.sandbox.sandboxes import Sandboxes
 from stallkit_sessions.explain import hints
 from stallkit_sessions.manifest import read_manifest
 from stallkit_sessions.model import Session
+from stallkit_supervisor.topic import topic_of
 from started import House
 from terminals import wait_for
 
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import KeysRefused, StartRefused, TransportError
-from stallkit.judging.topic import topic_of
 from stallkit.press.check import check, observe
 from stallkit.press.gate import Answer, End, Forced, press
 from stallkit.press.send import Sent, send

@@ -14,8 +14,7 @@ from stallkit_supervisor.session_state import Do, Halt, WatchConfig
 from stallkit_supervisor.state import on_dry_run, on_outcome
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
-from stallkit.evidence.hang import Hung
-from stallkit.judging.verdict import Verdict
+from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.decisions import Interrupt, Restart
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy

@@ -6,8 +6,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_supervisor.telling import BACK_S, BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
-
-from stallkit.judging.topic import Topic, What
+from stallkit_supervisor.topic import Topic, What
 
 ONE, OTHER = Topic(What.WAITS, "pack:asks", "Proceed?"), Topic(What.WAITS, "pack:asks", "Really?")
 DOUBTFUL = evolve(ONE, sure=False)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import stallkit_claude_code
 from stallkit_operator.escalate import draft_of
+from stallkit_supervisor.topic import topic_of
 
 from stallkit import Engine, Match, Screen, load_pack
 from stallkit.detect.request import how_many
 from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
-from stallkit.judging.topic import topic_of
 from stallkit.transports.targets import open_target
 
 PACK = load_pack("stallkit_claude_code")

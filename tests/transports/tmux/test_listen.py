@@ -18,8 +18,7 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import CaptureTimeout, SessionGone
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.check import check_session
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import StatusKind, StatusState
+from stallkit.terminal.marks import Marks, StatusKind, StatusState
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e

@@ -13,8 +13,7 @@ from typing import Any, Callable, Coroutine
 import pytest
 from terminals import PATIENCE_S, Server, wait_for
 
-from stallkit.terminal.marks import Marks
-from stallkit.terminal.program_status import StatusState
+from stallkit.terminal.marks import Marks, StatusState
 from stallkit.transports.tmux.call import Server as Client
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.identity import Identity

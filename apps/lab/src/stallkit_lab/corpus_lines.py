@@ -15,7 +15,7 @@ from stallkit.detect.families import RELAYS
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
 from stallkit.evidence.facts import How, KernelFacts, Standstill, TtyFacts
-from stallkit.evidence.read import STILL_S
+from stallkit.evidence.kernel import STILL_S
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.terminal.screen import Screen

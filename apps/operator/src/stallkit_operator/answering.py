@@ -15,12 +15,12 @@ from enum import StrEnum
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
+from stallkit_supervisor.topic import What, cleared_by, topic_of
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Kind
 from stallkit.errors import SessionGone
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import What, cleared_by, topic_of
 from stallkit.press.check import observe
 from stallkit.press.events import typed
 from stallkit.press.gate import SEALED, End, Pick, answer, press

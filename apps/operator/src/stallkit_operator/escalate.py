@@ -9,13 +9,14 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Mapping
 
+from stallkit_supervisor.topic import Topic, What
+
 from stallkit.detect.dialog import Role
 from stallkit.detect.menu import menu_of
 from stallkit.detect.request import how_many
 from stallkit.detect.signature import NEVER_ANSWERED, State
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import Topic, What, rows_of
 from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import is_secret
 from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, action_of
@@ -101,4 +102,4 @@ def _words(topic: Topic, verdict: Verdict) -> str:
         return topic.message
     if topic.what is not PROMPT:
         return "; ".join(verdict.reasons)
-    return "\n".join(rows_of(verdict))
+    return "\n".join(verdict.asking_rows)

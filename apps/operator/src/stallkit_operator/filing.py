@@ -9,11 +9,11 @@ from typing import Collection
 from attrs import evolve
 from stallkit_supervisor.escalations import Filed
 from stallkit_supervisor.sources import socket_of
+from stallkit_supervisor.topic import ClearedBy, Topic, What, cleared_by
 
 from stallkit.config import queue_file, records_screens
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by
 from stallkit.judging.verdict import Verdict
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity

@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Self
 
 from attrs import evolve, field, frozen
+from stallkit_supervisor.notify.notice import in_a_line, question_first
+from stallkit_supervisor.topic import ClearedBy, ending
 
 from stallkit.errors import StallkitError
 from stallkit.json_form import Time, alike, json_form
-from stallkit.judging.topic import ClearedBy, ending
-from stallkit.terminal.text import in_a_line, question_first
 
 __all__ = [
     "MOST_BYTES",

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from attrs import asdict, evolve
+from stallkit_supervisor.topic import ClearedBy
 
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, StoreError
 from stallkit.jsonio import structure
-from stallkit.judging.topic import ClearedBy
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.redact.redact import redact
 from stallkit.transports.tmux.identity import Identity

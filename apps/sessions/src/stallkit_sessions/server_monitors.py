@@ -17,7 +17,6 @@ from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.judge import judged
-from stallkit.judging.topic import rows_of
 from stallkit.packs.registry import Engine
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.end_facts import ServerEnd
@@ -202,5 +201,5 @@ class LastScreens:
         if ended or self._screens:
             lines = now.screen.text.rstrip().splitlines()
         else:
-            lines = rows_of(verdict) if verdict is not None and verdict.state is State.WAITING else []
+            lines = verdict.asking_rows if verdict is not None and verdict.state is State.WAITING else []
         return id, lines, {name: facts[name] for name in _FACTS} if facts else None, at

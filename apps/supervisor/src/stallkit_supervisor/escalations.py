@@ -7,8 +7,8 @@ from typing import Collection, Protocol
 from attrs import frozen
 
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import Topic, What
 from stallkit.judging.verdict import Verdict
+from stallkit_supervisor.topic import Topic, What
 
 __all__ = ["Escalations", "Filed"]
 

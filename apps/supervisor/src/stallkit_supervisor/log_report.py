@@ -20,8 +20,8 @@ from typing import IO, Any, Callable, Iterable, Iterator, Mapping
 from attrs import define, field
 
 from stallkit.errors import ConfigError
-from stallkit.judging.topic import BY_STATE, ClearedBy
 from stallkit.press.events import EventLog
+from stallkit_supervisor.topic import BY_STATE, ClearedBy
 
 __all__ = ["LogReader", "Report", "SessionReport", "Wait", "reported"]
 
@@ -118,7 +118,7 @@ class Wait:
     about: str  # what it asks for, or the class of its failure; may be empty
     since: float
     until: float | None = None  # None: it still waits
-    by: str | None = None  # as `judging.topic.ClearedBy`, or a person's name; None: nobody knows
+    by: str | None = None  # as `topic.ClearedBy`, or a person's name; None: nobody knows
     told: int = 1
     guessed: bool = False  # its end is only known by what was shown next
     shown: tuple[object, ...] = ()  # state and signature

@@ -13,13 +13,13 @@ from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import How, ended_turn
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import ClearedBy, Topic, What, cleared_by, ending
 from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit_supervisor.session_state import Moment, Say, SessionState, Step, WatchConfig
 from stallkit_supervisor.telling import Cleared, Tell, on_topic
+from stallkit_supervisor.topic import ClearedBy, Topic, What, cleared_by, ending
 
 __all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]
 

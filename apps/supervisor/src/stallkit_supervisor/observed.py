@@ -7,8 +7,8 @@ import hashlib
 from attrs import field, frozen
 
 from stallkit.detect.signature import Certainty, State
-from stallkit.judging.topic import Topic, topic_of
 from stallkit.judging.verdict import Verdict
+from stallkit_supervisor.topic import Topic, topic_of
 
 __all__ = ["Observed", "observed"]
 

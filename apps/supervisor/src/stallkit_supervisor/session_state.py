@@ -6,11 +6,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.evidence.hang import HUNG_AFTER_S
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.topic import Topic
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Action, Decision
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.terminal.keys import Keys
@@ -19,6 +18,7 @@ from stallkit_supervisor.limits import Counts, Limits
 from stallkit_supervisor.observed import Observed
 from stallkit_supervisor.schedule import Heartbeat, Schedule
 from stallkit_supervisor.telling import Notify, Telling
+from stallkit_supervisor.topic import Topic
 
 __all__ = [
     "BACK_OFF_S",

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from stallkit import settings
 from stallkit.errors import ConfigError
-from stallkit.evidence.hang import HUNG_AFTER_S
+from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.settings import LookSettings, RecordSettings, TmuxSettings, seconds
 from stallkit.settings_files import say

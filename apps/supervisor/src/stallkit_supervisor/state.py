@@ -13,7 +13,6 @@ from attrs import evolve
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
-from stallkit.judging.topic import What, topic_of
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import (
     Action,
@@ -37,6 +36,7 @@ from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, 
 from stallkit_supervisor.observed import Observed, observed
 from stallkit_supervisor.schedule import beat
 from stallkit_supervisor.session_state import Do, Halt, Loop, Moment, Say, SessionState, Step, WatchConfig, reset
+from stallkit_supervisor.topic import What, topic_of
 
 __all__ = ["DOUBLINGS", "NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]
 

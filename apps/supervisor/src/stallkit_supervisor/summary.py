@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Iterable, Literal
 
 from stallkit.redact.redact import redact
-from stallkit.terminal.program_status import plain
+from stallkit.terminal.marks import plain
 
 __all__ = ["NEEDS", "Need", "summary"]
 

@@ -22,7 +22,6 @@ from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError, bad_argument
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
-from stallkit.judging.topic import ClearedBy
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event
@@ -44,6 +43,7 @@ from stallkit_supervisor.sources import Listens, Lists, Shows, Source, SourceLoo
 from stallkit_supervisor.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.summary import summary
+from stallkit_supervisor.topic import ClearedBy
 from stallkit_supervisor.watched import Watched
 
 __all__ = ["Supervisor"]

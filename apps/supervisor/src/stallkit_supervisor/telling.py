@@ -11,9 +11,9 @@ from typing import Any, Mapping
 
 from attrs import Attribute, evolve, field, frozen
 
-from stallkit.judging.topic import Topic, What
 from stallkit.press.gate import REST_S
 from stallkit.settings import seconds
+from stallkit_supervisor.topic import Topic, What
 
 __all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
 

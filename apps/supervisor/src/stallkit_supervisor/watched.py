@@ -16,14 +16,11 @@ from stallkit.detect.signature import Certainty, State
 from stallkit.errors import SessionGone
 from stallkit.evidence.agents import asked, starts_others
 from stallkit.evidence.facts import Member
-from stallkit.evidence.hang import Hung, Watchdog
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.inside import asks_inside, may_ask_inside
 from stallkit.judging.judge import judge
-from stallkit.judging.topic import Topic, What
-from stallkit.judging.verdict import Verdict
-from stallkit.press.check import sighting
+from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.gate import End
+from stallkit.press.hang import Watchdog, sighting
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
@@ -41,6 +38,7 @@ from stallkit_supervisor.state import on_look, on_signal
 from stallkit_supervisor.store import ACTS, Store
 from stallkit_supervisor.summary import Need
 from stallkit_supervisor.telling import Telling
+from stallkit_supervisor.topic import Topic, What
 
 __all__ = ["Watched"]
 
@@ -205,11 +203,11 @@ class Watched:
         works = verdict.state is State.WORKING
         hung = self._hung(verdict, snapshot, now, hung_after_s, sockets) if hung_after_s else None
         asked = (_asked_inside(snapshot, prompts) if works else None) or self._reads_inside(verdict, snapshot, now)
-        self.verdict = asks_inside(verdict, asked) if asked else verdict.but_hung(hung if works else None)
+        self.verdict = verdict.but_asked_inside(asked) if asked else verdict.but_hung(hung if works else None)
 
     def _reads_inside(self, verdict: Verdict, snapshot: Snapshot, now: float) -> str | None:
         """What a tool asks that has read its terminal for a while; for its words it is waited as long again."""
-        if not may_ask_inside(verdict):
+        if not verdict.may_ask_inside:
             self._inside = {}
         elif now - self._inside_at >= INSIDE_S:
             found = [one for one in asked_inside(snapshot) if one.asks_surely]

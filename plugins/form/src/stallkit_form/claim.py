@@ -14,8 +14,7 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import Claim, Sign, Source
 from stallkit.evidence.classifiers import Shown
 from stallkit.evidence.facts import plain
-from stallkit.evidence.kernel_summary import Kernel, guessed_kind, names_secret
-from stallkit.evidence.look import Look
+from stallkit.evidence.look import Kernel, Look, guessed_kind, names_secret
 from stallkit.evidence.retrying import retrying
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen

@@ -14,14 +14,14 @@ from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
 from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.topic import topic_of
 
+from stallkit.cli.check_text import arguments
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
-from stallkit.evidence.kernel_summary import arguments
 from stallkit.jsonio import dump, unstructure
-from stallkit.judging.topic import topic_of
 from stallkit.press.check import check_session, observe
 from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from stallkit.errors import StallkitError
-from stallkit.judging.topic import ClearedBy
 from stallkit.press.events import Event
 from stallkit_supervisor.notify.notice import CLEARED
+from stallkit_supervisor.topic import ClearedBy
 
 __all__ = ["Metrics"]
 

@@ -6,6 +6,7 @@ each, and not long.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from attrs import frozen
@@ -13,16 +14,21 @@ from attrs import frozen
 from stallkit.detect.request import how_many
 from stallkit.detect.signature import State
 from stallkit.evidence.signal import Guard
-from stallkit.judging.topic import ending
 from stallkit.press.events import Event
 from stallkit.redact.redact import redact_all
-from stallkit.terminal.text import cut, escaped, in_a_line, question_first
+from stallkit.terminal.text import cut, escaped
+from stallkit_supervisor.topic import ending
 
-__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "short", "what_of"]
+__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "in_a_line", "question_first", "short", "what_of"]
 
 CLEARED, SUMMARY = "cleared", "summary"
 TITLE, BODY, NAME, QUESTION, CHOICES = 80, 300, 40, 120, 110  # characters
 MARK = "\u276f "  # of the selected option
+
+_SIDES = " \u2502\u2503\u2551\u258c\u2590"  # of a frame
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\w)")
+_ASKS = re.compile(r"\w[\w\"')\]\u201d\u00bb]*\s?[?\uff1f\u061f]")
+_PROMPT = re.compile(r"(?:[:\uff1a]|\[[^\[\]]+\])$")
 
 # What is said of a session, by what happened to it.
 _SAID = {
@@ -159,3 +165,31 @@ def _one_line(text: str, most: int) -> str:
     """Text in which nothing is hidden, shortened to `most` characters."""
     shown = escaped(" ".join(text[: 4 * most].split()))
     return shown if len(shown) <= most else f"{shown[: most - 1]}\u2026"
+
+
+def in_a_line(text: str) -> str:
+    """The words of a screen on one line, without the rows that an editor leaves empty.
+
+    >>> in_a_line("~\\n~\\n notes.txt  [New]")
+    'notes.txt [New]'
+    """
+    return " ".join(word for word in text.split() if word != "~")
+
+
+def question_first(text: str) -> str:
+    """The words of a screen or a message on one line, the row or sentence that asks before the others.
+
+    >>> question_first("Reading lists... Done\\n 3 to upgrade.\\nDo you want to continue? [Y/n]")
+    'Do you want to continue? [Y/n] \xb7 Reading lists... Done 3 to upgrade.'
+    >>> question_first("All is done.  Shall I push it?")
+    'Shall I push it? \xb7 All is done.'
+    """
+    rows = [in_a_line(row.strip(_SIDES)) for row in text.split("\n") if any(map(str.isalnum, row))]
+    parts = [part for row in rows for part in (_SENTENCE.split(row) if len(rows) == 1 else [row])]
+    asking = [place for place, part in enumerate(parts) if _ASKS.search(part)]
+    if not asking and parts and _PROMPT.search(parts[-1]):
+        asking = [len(parts) - 1]
+    if not asking:
+        return in_a_line(text)
+    others = " ".join(part for place, part in enumerate(parts) if place != asking[-1])
+    return " \xb7 ".join(filter(None, (parts[asking[-1]], others)))

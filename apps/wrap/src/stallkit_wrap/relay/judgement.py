@@ -13,7 +13,7 @@ from typing import Any
 from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Kind, State
 from stallkit.judging.verdict import Verdict
 from stallkit.redact.redact import redact
-from stallkit.terminal.program_status import JUDGE, StatusKind, StatusState, plain
+from stallkit.terminal.marks import JUDGE, StatusKind, StatusState, plain
 
 __all__ = ["judgement", "pairs"]
 

@@ -1,106 +1,37 @@
-"""A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
+"""A session that says it works while nothing happens in it: since when, and by what that is known.
 
 `Watchdog` is fed with samples of a session at work.  What arrives starts its clock again: data, a token count, the
 program's own word; so does the first request since data came.  What only moves does not: an animation takes CPU time, a
 status line starts a child every few seconds, a request is sent again without an answer.  While a tool runs below the
 agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known never makes it so.
+
+A single check has no history.  It knows for how long nothing has come or gone on the session's connections, for how
+long the turn has taken by the screen's own count or the program's word, and which tools run now.  Where any of these is
+unknown, or no connection is open, a check never says that a session is hung.
 """
 
 from __future__ import annotations
 
-from typing import Collection, Iterable
+import re
 
 from attrs import evolve, field, frozen
 
-__all__ = [
-    "Activity",
-    "Connection",
-    "HUNG_AFTER_S",
-    "Hung",
-    "MAX_GAP_S",
-    "ProcessActivity",
-    "Sighting",
-    "Watchdog",
-    "outgoing",
-]
+from stallkit.detect.signature import State
+from stallkit.evidence.agents import agents_of
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Hung, Verdict
+from stallkit.probes.activity import Activity, Connection, ProcessActivity, TcpSockets, sample
+from stallkit.signals.process_tree import at_work
+from stallkit.terminal.screen import Screen
 
-
-@frozen
-class ProcessActivity:
-    """One process; (pid, started) is one process, a pid alone is not."""
-
-    pid: int
-    started: int  # clock ticks since boot
-    name: str
-    parent: int
-    age_s: float = field(eq=False)  # how long it has been there
-    cpu_s: float  # user and system time of all its threads, since it started
-    foreground: bool  # its group is the one in the foreground of its terminal
-    read: int | None = None  # bytes, from files, pipes and most sockets
-    written: int | None = None  # bytes, to anything
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """What tells it from every other process of this boot."""
-        return (self.pid, self.started)
-
-
-@frozen
-class Connection:
-    """One TCP connection, as the kernel counts it: data only, no keep-alive probes, nothing sent twice."""
-
-    local: str  # address and port
-    peer: str
-    received: int  # bytes, since it was opened
-    sent: int
-    received_s: float = field(eq=False)  # since data last came; where none did, since it was opened
-    sent_s: float = field(eq=False)
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether something was sent later than anything came."""
-        return self.sent > 0 and (self.received == 0 or self.sent_s < self.received_s)
-
-
-@frozen
-class Activity:
-    """One sample of the processes below a session."""
-
-    at: float  # seconds of a monotonic clock
-    processes: tuple[ProcessActivity, ...]
-    connections: tuple[Connection, ...] | None  # to others; None: not all of them are known
-
-
-def outgoing(connections: Iterable[Connection], listening: Collection[str]) -> tuple[Connection, ...]:
-    """The connections that these processes opened to others: the ones that a model's answer can come on.
-
-    Left out are those among themselves, such as a screen's to its own server, which sends a sign of life every few
-    seconds, and those that others opened to one of the ports at which they listen.
-
-    >>> own = Connection("127.0.0.1:9", "127.0.0.1:5", 1, 1, 0.0, 0.0)
-    >>> outgoing([own, Connection("127.0.0.1:5", "127.0.0.1:9", 1, 1, 0.0, 0.0)], ()), outgoing([own], {"9"})
-    ((), ())
-    """
-    known = tuple(connections)
-    ends = {(one.local, one.peer) for one in known}
-    return tuple(
-        one for one in known if (one.peer, one.local) not in ends and one.local.rpartition(":")[2] not in listening
-    )
-
+__all__ = ["HUNG_AFTER_S", "MAX_GAP_S", "Sighting", "TurnCounters", "Watchdog", "hung_now", "sighting", "turn_counters"]
 
 HUNG_AFTER_S = 180.0
 MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
 TOOL_S = 10.0  # a process that is older is a tool at work; a younger one may be a status line's
 COMPANION_S = 60.0  # a process that starts within this of its parent belongs to it, as a language server does
 SLACK_S = 2.0  # by which a program's own times may be off
-
-
-@frozen
-class Hung:
-    """For how long nothing has happened, and what shows it, in words for a person."""
-
-    since_s: float
-    evidence: tuple[str, ...] = ()
 
 
 @frozen
@@ -122,7 +53,7 @@ class Sighting:
 class Watchdog:
     """Since when nothing has happened in a session.
 
-    >>> from stallkit.evidence.hang import Activity, Connection, ProcessActivity
+    >>> from stallkit.probes.activity import Activity, Connection, ProcessActivity
     >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
     >>> agent = ProcessActivity(7, 1, "acme", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
     >>> hung = Watchdog.begin(0.0, Sighting(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
@@ -235,6 +166,38 @@ class Watchdog:
         return found
 
 
+# --- what one look finds, and what a single check can know ---
+
+
+def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
+    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
+    dog = Watchdog.begin(0.0, sighting(verdict, snapshot))
+    return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
+
+
+def sighting(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> Sighting | None:
+    """What one look at a session at work finds; None where the verdict is not that its program says it works.
+
+    Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
+    """
+    if not verdict.says_it_works:
+        return None
+    counters = turn_counters(snapshot.screen)
+    says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
+    said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
+    return Sighting(sample(_working(verdict, snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+
+
+def _working(verdict: Verdict, snapshot: Snapshot) -> tuple[int, ...]:
+    """The processes that work: the agent's own, without the shell or launcher above it, whose tool it would seem."""
+    there = at_work(snapshot)
+    own = {one.pid for one in agents_of(verdict.detection.agents, snapshot.kernel)}
+    return tuple(pid for pid in there if pid in own) or there
+
+
+# --- what happened from one look to the next ---
+
+
 def _began(before: float | None, now: float, seen: Sighting) -> float | None:
     """When the turn began, by the screen's own count; what was known before, where it shows none."""
     return now - seen.elapsed_s if seen.elapsed_s is not None else before
@@ -275,3 +238,39 @@ def _asks(seen: Sighting) -> bool:
 
 def _by_ends(seen: Sighting) -> dict[tuple[str, str], Connection] | None:
     return None if seen.connections is None else {(one.local, one.peer): one for one in seen.connections}
+
+
+# What an agent's screen counts while it works: (3m 12s • esc to interrupt), (12s · ↓ 1.2k tokens), Working · 93 B.
+ROWS = 14  # above the screen's end, with the composer and its footer
+_BRACKETS = re.compile(r"\(([^()]{1,120})\)")
+_TIME = re.compile(r"(?:^|[\s·•,])(?:(\d{1,3})h ?)?(?:(\d{1,4})m ?)?(?:(\d{1,6})s)?(?=$|[\s·•,])")
+_WORKS = re.compile(r"…|\.\.\.|\besc\b|\btokens?\b", re.IGNORECASE)
+_TOKENS = re.compile(r"(?<![\w.])(\d[\d.,]*(?: ?[kKM](?= ))?) ?(?:tokens?|[KM]i?B|B)\b")
+
+
+@frozen
+class TurnCounters:
+    """The counters at work, as far as they are shown."""
+
+    elapsed_s: float | None = None
+    tokens: str | None = None  # as shown: it is compared, not counted with
+
+
+def turn_counters(screen: Screen) -> TurnCounters:
+    """The counters in the screen's lowest rows; of several, the lowest.
+
+    >>> turn_counters(Screen.from_text("✽ Herding… (3m 12s · ↓ 1.2k tokens)"))
+    TurnCounters(elapsed_s=192.0, tokens='1.2k')
+    """
+    rows = screen.text.rstrip().split("\n")[-ROWS:]
+    elapsed = [time for row in rows if _WORKS.search(row) for part in _BRACKETS.findall(row) if (time := _time(part))]
+    tokens = [found for row in rows for found in _TOKENS.findall(row)]
+    return TurnCounters(elapsed[-1] if elapsed else None, " ".join(tokens) or None)
+
+
+def _time(text: str) -> float | None:
+    """The seconds that a text in brackets counts; None where it counts none, and for none yet."""
+    for hours, minutes, seconds in _TIME.findall(text):
+        if hours or minutes or seconds:
+            return 3600.0 * int(hours or 0) + 60.0 * int(minutes or 0) + float(seconds or 0)
+    return None

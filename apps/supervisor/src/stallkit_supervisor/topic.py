@@ -20,7 +20,7 @@ from stallkit.evidence.ended_turn import LASTING, How, class_of
 from stallkit.evidence.signal import decisive
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "rows_of", "topic_of"]
+__all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "topic_of"]
 
 
 class What(StrEnum):
@@ -170,12 +170,6 @@ def topic_of(verdict: Verdict) -> Topic | None:
     if verdict.by_read:  # perhaps in a spinner's row, with numbers of its own: they and its kind change at each look
         return Topic(what, "read", _NUMBER.sub("0", _still(line)), sure, kind, unseen or "")
     return Topic(what, kind or "", _still(line), sure, kind, unseen or "")
-
-
-def rows_of(verdict: Verdict) -> list[str]:
-    """What is kept of a screen that asks: the rows of a dialog that a program's pack wholly recognises, else a few."""
-    dialog = verdict.detection.dialog
-    return [row.text.rstrip() for row in dialog.rows] if dialog else verdict.detection.screen.live
 
 
 def _rows(verdict: Verdict, match: Match) -> str:

@@ -9,16 +9,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.evidence.hang import (
-    HUNG_AFTER_S,
-    MAX_GAP_S,
-    TOOL_S,
-    Activity,
-    Connection,
-    ProcessActivity,
-    Sighting,
-    Watchdog,
-)
+from stallkit.press.hang import HUNG_AFTER_S, MAX_GAP_S, TOOL_S, Sighting, Watchdog
+from stallkit.probes.activity import Activity, Connection, ProcessActivity
 
 STEP_S = 5.0
 AGENT = ProcessActivity(7, 100, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)

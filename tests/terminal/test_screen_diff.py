@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate.corpus import load
 
-from stallkit.detect.screen_diff import only_a_clock, stays
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.agents import asked
 from stallkit.evidence.facts import KernelFacts, TtyFacts
@@ -21,7 +20,7 @@ from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.terminal.screen import Screen
+from stallkit.terminal.screen import Screen, only_a_clock
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 POLLS, RAW = KernelFacts(listening=True, how="epoll"), TtyFacts(False, False)
@@ -87,7 +86,7 @@ def test_what_is_said_of_two_screens_holds_both_ways(was: str, now: str, full: b
     assert only_a_clock(before, after) is only_a_clock(after, before)
     match = ENGINE.detect(screen("line")).match
     assert match is not None
-    if stays(match, before, after):
+    if match.stays(before, after):
         assert before.prompt_line.text == after.prompt_line.text
 
 

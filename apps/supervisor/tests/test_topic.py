@@ -10,18 +10,18 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
+from stallkit_supervisor.topic import Topic, What, topic_of
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
-from stallkit.judging.topic import Topic, What, topic_of
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
 
-CORPUS = Path(__file__).parents[1] / "corpus"
+CORPUS = Path(__file__).parents[3] / "tests" / "corpus"
 
 WORDS = st.lists(st.from_regex(r"[a-zA-Zäß中]{1,8}", fullmatch=True), min_size=1, max_size=8).map(" ".join)
 SAME = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stallkit.judging.inside import last_prompt
+from stallkit.signals.tool_call import last_prompt
 from stallkit.terminal.screen import Screen
 
 GEMINI = """\

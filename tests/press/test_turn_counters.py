@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.evidence.turn_counters import TurnCounters, turn_counters
+from stallkit.press.hang import TurnCounters, turn_counters
 from stallkit.terminal.screen import Screen
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from streams import ROOT, assert_within_limits, osc, read, report, sized, text
 
 from stallkit.terminal import marks as marks_module
+from stallkit.terminal import marks as status_module
 from stallkit.terminal import osc_stream as osc_module
-from stallkit.terminal import program_status as status_module
+from stallkit.terminal.marks import StatusKind, StatusState
 from stallkit.terminal.osc_stream import LIMIT
-from stallkit.terminal.program_status import StatusKind, StatusState
 
 IDLE, WORKING, DONE, BLOCKED, ERROR = StatusState
 examples = settings(max_examples=150, deadline=None)

@@ -1,0 +1,49 @@
+"""Tables of words and patterns, ``data/NAME.toml``: each is read when it is first asked for, and once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pkgutil import get_data
+from typing import Any
+
+__all__ = ["Patterns", "compiled", "table"]
+
+_PIECE = re.compile(r"\(\?&(\w+)\)")
+compiled = cache(re.compile)
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """What a file says."""
+    return tomllib.loads((get_data("stallkit", f"data/{name}.toml") or b"").decode())
+
+
+class Patterns:
+    """The patterns of a file by their names, each compiled when it is first used.
+
+    They stand in its table ``patterns``: a text, or a list of alternatives, in which ``(?&NAME)`` stands for one of its
+    `pieces`.
+
+    >>> bool(Patterns("turns").stopped.match("Interrupted by user"))
+    True
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        given = table(self._name)["patterns"].get(name)
+        if given is None:
+            raise AttributeError(name)
+        found = compiled(self.filled(given if isinstance(given, str) else "|".join(given)))
+        setattr(self, name, found)
+        return found
+
+    def filled(self, pattern: str) -> str:
+        """The pattern with the pieces put in that it names."""
+        pieces = table(self._name)["pieces"]
+        while _PIECE.search(pattern):
+            pattern = _PIECE.sub(lambda one: str(pieces[one[1]]), pattern)
+        return pattern
