@@ -48,8 +48,8 @@ def pages(root: Path) -> Iterator[tuple[str, str]]:
     listed = "\n".join(path for path, _ in paths.values())
     yield (
         "reference/library/index.md",
-        "# The library\n\nEverything that `stallkit` and the apps export. What begins with a floor of the [architecture]"
-        "(../../architecture.md), as `stallkit.detect`, is not promised to stay.\n\n"
+        "# The library\n\nEverything that `stallkit` and the apps export. What begins with a floor of the "
+        "[architecture](../../architecture.md), as `stallkit.detect`, is not promised to stay.\n\n"
         + "".join(f"* [{title}]({path}.md): {_linked(rooms[room])}\n" for room, (path, title) in paths.items())
         + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )

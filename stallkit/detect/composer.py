@@ -121,9 +121,10 @@ def _written(screen: Screen, cursor: Cursor, lines: list[str], composer: Compose
 def _start(lines: list[str], row: int, composer: Composer) -> int | None:
     """The first row of the text, upwards from a row in it."""
     for at in range(row, -1, -1):
-        above = "\n".join(lines[max(0, at - _ABOVE) : at])
-        if _begins(composer.lead, lines[at]) is not None and (not composer.above or _ends(composer.above, above)):
-            return at
+        if _begins(composer.lead, lines[at]) is not None:
+            above, ends = "\n".join(lines[max(0, at - _ABOVE) : at]), _compiled(f"(?:{composer.above})\\Z")
+            if not composer.above or ends.search(above, timeout=TIMEOUT_S):
+                return at
         if _begins(composer.more, lines[at]) is None:
             return None
     return None
@@ -150,10 +151,6 @@ def _plain(text: str) -> str:
 def _begins(pattern: str, text: str) -> str | None:
     found = _compiled(pattern).match(text, timeout=TIMEOUT_S)
     return found[0] if found else None
-
-
-def _ends(pattern: str, text: str) -> bool:
-    return _compiled(f"(?:{pattern})\\Z").search(text, timeout=TIMEOUT_S) is not None
 
 
 @lru_cache(maxsize=256)

@@ -322,12 +322,12 @@ def _sets(nodes: Sequence[Node], edges: bool) -> list[frozenset[str]]:
             found += _sets([node.node], edges)
         elif isinstance(node, Group):
             found += _of_branches(node, edges)
-        elif isinstance(node, Chars) and node.known and not any(map(_common, node.known)):
+        elif isinstance(node, Chars) and node.known and not any(map(_is_common, node.known)):
             found.append(node.known)
     return found
 
 
-def _common(char: str) -> bool:
+def _is_common(char: str) -> bool:
     """Whether nearly every screen has one of its kind."""
     return char.isspace() or (char.isascii() and char.isalnum())
 

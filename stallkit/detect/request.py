@@ -14,7 +14,7 @@ from attrs import field, frozen
 from stallkit.detect.dialog import FieldSpec, FieldType, Role
 from stallkit.detect.dialog_parser import Option
 
-__all__ = ["CLOSED", "Request", "how_many", "simple_command"]
+__all__ = ["CLOSED", "Request", "simple_command"]
 
 # What a shell acts on: lists, pipes, jobs, redirections, substitutions, groups, history, comments, escapes, file name
 # patterns, braces, a home directory, and what is cut off.  Quoted or not: a doubt is no match.
@@ -46,22 +46,7 @@ def simple_command(text: str) -> str | None:
     return shlex.join(words)
 
 
-_COUNTED = re.compile(r"\d+/(\d+)")
-_BETWEEN = re.compile(r"\s{2,}|\s*[│▸]\s*")
 CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
-
-
-def how_many(questions: str) -> int:
-    """How many questions a dialog's own row of them says: ``1/3``, or their names, of which the last sends the answers.
-
-    >>> how_many("1/3"), how_many("☐ Policy  ☐ Storage  ✔ Submit"), how_many("□ Policy │ ≡ Review"), how_many("")
-    (3, 2, 1, 1)
-    >>> how_many("Policy ✓ ▸ Storage  Submit")
-    2
-    """
-    if (counted := _COUNTED.fullmatch(questions)) is not None:
-        return int(counted[1])
-    return max(len(list(filter(None, _BETWEEN.split(questions)))) - 1, 1)
 
 
 @frozen
@@ -129,10 +114,6 @@ class Request:
                 values = (command,) if command else ()
             case FieldType.PATH:
                 values = self.paths(name)
-                values = values if all(map(_straight, values)) else ()
+                if any(".." in one.split("/") or posixpath.normpath(one) != one.rstrip("/") for one in values):
+                    return ()  # it leads elsewhere than down
         return values if all(map(str.isprintable, values)) else ()
-
-
-def _straight(path: str) -> bool:
-    """Whether a path leads nowhere but down."""
-    return ".." not in path.split("/") and posixpath.normpath(path) == path.rstrip("/")

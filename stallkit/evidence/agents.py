@@ -7,8 +7,7 @@ process of the foreground counts, not only the first.  What is not known decides
 from __future__ import annotations
 
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from typing import Collection, Iterable, Mapping, Sequence
+from typing import Collection, Iterable, Sequence
 
 from attrs import evolve
 
@@ -47,39 +46,15 @@ def agents(
     found = frozenset(name for one in alive for name in _known(known, one))
     if found:
         return found
-    return frozenset() if _all_seen(kernel) and not any(map(_may_be_one, alive)) else None
+    # An interpreter whose script is not known for one may be an agent of another name.
+    may_be = any(one.names & INTERPRETERS and not one.names & WRAPPERS for one in alive)
+    return frozenset() if _all_seen(kernel) and not may_be else None
 
 
 def agents_of(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
     """The agents themselves: by their own names, or else by that of an interpreter's script."""
     there = [one for one in (_alive(kernel) if kernel else ()) if _known(known, one)]
     return [one for one in there if one.names & known] or there
-
-
-def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
-    """Whether a process that runs this file is the program of that name: by its pack's patterns, else to the letter.
-
-    A `name` with a slash is the file itself.  What a program calls itself proves nothing.
-
-    >>> is_proven("acme", "/opt/acme"), is_proven("acme", "/tmp/acme.js"), is_proven("acme", "/tmp/acme", ["*/bin/*"])
-    (True, False, False)
-    """
-    if path is None:
-        return False
-    if executables:
-        return any(fnmatchcase(path, pattern) for pattern in executables)
-    return path == name if "/" in name else path.rpartition("/")[2] == name
-
-
-def proven(programs: Mapping[str, Sequence[str]], kernel: KernelFacts | None) -> frozenset[str]:
-    """The programs, of these with the patterns of their executables, that read the terminal and nothing else does.
-
-    Empty if who reads is unknown.
-    """
-    if kernel is None or not kernel.readers or kernel.reader is not None:
-        return frozenset()
-    paths = [one.path for one in kernel.readers]
-    return frozenset(name for name, known in programs.items() if all(is_proven(name, path, known) for path in paths))
 
 
 def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Detection:
@@ -96,9 +71,10 @@ def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Dete
     if since is not None and same and not since.undecided:  # a pattern that ran out of time may succeed now
         return since
     found = engine.detect(now.screen)
-    if absent.isdisjoint(_packs(found)):
-        return evolve(found, not_asked=absent)
+    rules = [*(rule for rule, _ in found.undecided), *(veto.rule for veto in found.vetoed)]
     left = found.match if found.match and found.match.pack.name in absent else None
+    if left is None and absent.isdisjoint(rule.pack.name for rule in rules):
+        return evolve(found, not_asked=absent)
     return evolve(engine.detect(now.screen, without=absent), not_asked=absent, left=left)
 
 
@@ -153,7 +129,8 @@ def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple
     by = next((one for one in alive if _started(one, parents, beside)), None)
     if by is not None:
         why = f"{_names(known, gone)} ended, and {by.called or by.name}, which started it, lives on"
-    elif gone and _is_at_its_line(kernel, alive):  # as after script, which ends with it, over what it had drawn
+    elif gone and _takes_commands(alive) and kernel.listening is True and kernel.background == ():
+        # An interactive shell alone, as after script, which ends with it, over what it had drawn.
         by = alive[0]
         why = f"{_names(known, gone)} ended, and {by.called or by.name} reads the next command"
     elif left is not None and left.pack.own:  # any program may draw what a library draws
@@ -177,11 +154,6 @@ def left_to(member: Member, now: Snapshot) -> str | None:
     if not all(map(starts_others, (*alive, *(kernel.background or ())))):
         return None
     return f"{member.called or member.name} ended, and {alive[0].called or alive[0].name} is there"
-
-
-def _is_at_its_line(kernel: KernelFacts, alive: Sequence[Member]) -> bool:
-    """Whether an interactive shell alone is there, reads, and has nothing else under way."""
-    return _takes_commands(alive) and kernel.listening is True and kernel.background == ()
 
 
 def _takes_commands(alive: Sequence[Member]) -> bool:
@@ -209,12 +181,6 @@ def _absent(engine: Engine, now: Snapshot) -> frozenset[str]:
     return frozenset([pack for pack, programs in named if programs.isdisjoint(run)])
 
 
-def _packs(found: Detection) -> set[str]:
-    """The names of the packs that had a part in it."""
-    rules = [*(rule for rule, _ in found.undecided), *(veto.rule for veto in found.vetoed)]
-    return {rule.pack.name for rule in rules} | ({found.match.pack.name} if found.match else set())
-
-
 def _alive(kernel: KernelFacts) -> list[Member]:
     return [one for one in (*kernel.members, *kernel.below) if not one.ended]
 
@@ -232,11 +198,6 @@ def _runs(member: Member) -> frozenset[str]:
 def _known(known: frozenset[str], member: Member) -> frozenset[str]:
     """The agents that it may be by name; a shell's script of that name is none."""
     return frozenset() if member.names & SHELLS else _programs(member) & known
-
-
-def _may_be_one(member: Member) -> bool:
-    """Whether it may be an agent of another name: an interpreter whose script is not known for one."""
-    return bool(member.names & INTERPRETERS) and not member.names & WRAPPERS
 
 
 def _is_relayed(kernel: KernelFacts) -> bool:

@@ -5,15 +5,17 @@ What a screen says was written by some process, and a key goes to whoever reads:
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from typing import Mapping, Sequence
+
 from stallkit.detect.engine import Match
 from stallkit.detect.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 from stallkit.detect.signature import Pack
-from stallkit.evidence.agents import proven
 from stallkit.evidence.facts import KernelFacts, Member, plain
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["UNREAD", "came_later", "is_of", "unproven", "doubt_of_reader"]
+__all__ = ["UNREAD", "came_later", "doubt_of_reader", "is_of", "is_proven", "proven", "unproven"]
 
 UNREAD = "which process reads the terminal is unknown"
 # Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
@@ -36,6 +38,32 @@ def doubt_of_reader(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | 
     doubts = (_wrong_program(match, reader, kernel) for reader in kernel.readers)
     doubt = next(filter(None, doubts), None) or _silent(kernel) or _in_its_way(match, now, kernel)
     return doubt or came_later(now, before) or _beside(kernel, writers_alone=bool(match.pack.foreground))
+
+
+def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
+    """Whether a process that runs this file is the program of that name: by its pack's patterns, else to the letter.
+
+    A `name` with a slash is the file itself.  What a program calls itself proves nothing.
+
+    >>> is_proven("acme", "/opt/acme"), is_proven("acme", "/tmp/acme.js"), is_proven("acme", "/tmp/acme", ["*/bin/*"])
+    (True, False, False)
+    """
+    if path is None:
+        return False
+    if executables:
+        return any(fnmatchcase(path, pattern) for pattern in executables)
+    return path == name if "/" in name else path.rpartition("/")[2] == name
+
+
+def proven(programs: Mapping[str, Sequence[str]], kernel: KernelFacts | None) -> frozenset[str]:
+    """The programs, of these with the patterns of their executables, that read the terminal and nothing else does.
+
+    Empty if who reads is unknown.
+    """
+    if kernel is None or not kernel.readers or kernel.reader is not None:
+        return frozenset()
+    paths = [one.path for one in kernel.readers]
+    return frozenset(name for name, known in programs.items() if all(is_proven(name, path, known) for path in paths))
 
 
 def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:

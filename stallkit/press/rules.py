@@ -14,11 +14,12 @@ from stallkit.detect.dialog_parser import Option
 from stallkit.detect.menu import menu_of
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.evidence.agents import Ended, proven
+from stallkit.evidence.agents import Ended
 from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
+from stallkit.press.reader_check import proven
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 

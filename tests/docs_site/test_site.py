@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import stallkit_sessions
+import stallkit_supervisor
 from docs_site import links, names
 
 import stallkit
@@ -46,8 +48,9 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
         assert wanted <= {place.replace("_", "-") for place in page.places}
     library = "".join(path.read_text() for path in (reference / "library").glob("*.html"))
     public = [name for room in names.public(ROOT).values() for name in room]
-    assert len(public) == len(stallkit.__all__)
-    assert all(f'id="stallkit.{name}"' in library for name in public)
+    packages = (stallkit, stallkit_sessions, stallkit_supervisor)
+    assert len(public) == sum(len(package.__all__) for package in packages)
+    assert all(f'id="{name}"' in library for name in public)
     assert len(list((reference / "commands").glob("*.html"))) > len(cli.commands)
 
 

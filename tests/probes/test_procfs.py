@@ -11,8 +11,8 @@ import pytest
 from agent_stand_in import installed_agent
 from programs import Run
 
-from stallkit.evidence.agents import is_proven
 from stallkit.evidence.facts import Member
+from stallkit.press.reader_check import is_proven
 from stallkit.probes.procfs import script_path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

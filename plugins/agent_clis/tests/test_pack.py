@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import stallkit_agent_clis
+from stallkit_supervisor.notify.notice import how_many
 
 from stallkit import Engine, Match, Screen, load_pack
 from stallkit.detect.menu import menu_of
-from stallkit.detect.request import how_many
 from stallkit.judging.judge import judge
 from stallkit.press.strokes import choosing
 from stallkit.transports.targets import open_target

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import stallkit_claude_code
 from stallkit_operator.escalate import draft_of
+from stallkit_supervisor.notify.notice import how_many
 from stallkit_supervisor.topic import topic_of
 
 from stallkit import Engine, Match, Screen, load_pack
-from stallkit.detect.request import how_many
 from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge

@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Mapping
 
+from stallkit_supervisor.notify.notice import how_many
 from stallkit_supervisor.topic import Topic, What
 
 from stallkit.detect.dialog import Role
 from stallkit.detect.menu import menu_of
-from stallkit.detect.request import how_many
 from stallkit.detect.signature import NEVER_ANSWERED, State
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.evidence.snapshot import Snapshot

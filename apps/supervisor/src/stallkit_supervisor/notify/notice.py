@@ -11,7 +11,6 @@ from typing import Any
 
 from attrs import frozen
 
-from stallkit.detect.request import how_many
 from stallkit.detect.signature import State
 from stallkit.evidence.signal import Guard
 from stallkit.press.events import Event
@@ -19,7 +18,7 @@ from stallkit.redact.redact import redact_all
 from stallkit.terminal.text import cut, escaped
 from stallkit_supervisor.topic import ending
 
-__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "in_a_line", "question_first", "short", "what_of"]
+__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "how_many", "in_a_line", "question_first", "short", "what_of"]
 
 CLEARED, SUMMARY = "cleared", "summary"
 TITLE, BODY, NAME, QUESTION, CHOICES = 80, 300, 40, 120, 110  # characters
@@ -29,6 +28,9 @@ _SIDES = " \u2502\u2503\u2551\u258c\u2590"  # of a frame
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\w)")
 _ASKS = re.compile(r"\w[\w\"')\]\u201d\u00bb]*\s?[?\uff1f\u061f]")
 _PROMPT = re.compile(r"(?:[:\uff1a]|\[[^\[\]]+\])$")
+
+_COUNTED = re.compile(r"\d+/(\d+)")
+_BETWEEN = re.compile(r"\s{2,}|\s*[│▸]\s*")
 
 # What is said of a session, by what happened to it.
 _SAID = {
@@ -193,3 +195,16 @@ def question_first(text: str) -> str:
         return in_a_line(text)
     others = " ".join(part for place, part in enumerate(parts) if place != asking[-1])
     return " \xb7 ".join(filter(None, (parts[asking[-1]], others)))
+
+
+def how_many(questions: str) -> int:
+    """How many questions a dialog's own row of them says: ``1/3``, or their names, of which the last sends the answers.
+
+    >>> how_many("1/3"), how_many("☐ Policy  ☐ Storage  ✔ Submit"), how_many("□ Policy │ ≡ Review"), how_many("")
+    (3, 2, 1, 1)
+    >>> how_many("Policy ✓ ▸ Storage  Submit")
+    2
+    """
+    if (counted := _COUNTED.fullmatch(questions)) is not None:
+        return int(counted[1])
+    return max(len(list(filter(None, _BETWEEN.split(questions)))) - 1, 1)
