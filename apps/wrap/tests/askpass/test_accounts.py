@@ -25,7 +25,7 @@ pytestmark = [
 ]
 PYTHON = "/usr/bin/python3"  # the one of the tests may lie where nobody else may look
 # What the askpass program imports, beside Python's own.
-PACKAGES = ("stallkit", "attr", "attrs", "cattrs", "platformdirs", "regex", "typing_extensions")
+PACKAGES = ("stallkit", "stallkit_wrap", "attr", "attrs", "cattrs", "platformdirs", "regex", "typing_extensions")
 
 
 def needs(*programs: str) -> None:
