@@ -1,0 +1,8 @@
+"""The modules of `scripts/docs_site` can be imported here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
