@@ -15,7 +15,8 @@ from terminals import Server, wait_for
 
 from stallkit.cli.commands import cli
 from stallkit.packs.registry import installed_engine
-from stallkit.press.check import Status, activity_sample, check, check_session
+from stallkit.press.check import Status, check, check_session
+from stallkit.press.hang import activity_sample
 from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
