@@ -15,7 +15,7 @@ from stallkit.detect.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpe
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 
-__all__ = ["Option", "Reading", "SIDES", "begins_in_sight", "read", "read_among", "read_any"]
+__all__ = ["Option", "Reading", "SIDES", "begins_in_sight", "content", "read", "read_among", "read_any"]
 
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"

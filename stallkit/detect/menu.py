@@ -10,7 +10,7 @@ import re
 
 from attrs import evolve, frozen
 
-from stallkit.detect.dialog_parser import SIDES
+from stallkit.detect.dialog_parser import SIDES, content
 from stallkit.detect.engine import Detection
 from stallkit.terminal.screen import Screen
 
@@ -19,6 +19,7 @@ __all__ = ["Menu", "bare", "menu_of", "read_menu"]
 _MARKS = "❯›▸▶➤➜→●◉❭»>"
 _OPEN = "○◯"  # stand in place of the mark where a row is not selected
 _MARKED = re.compile(rf"(?P<lead>[\s{SIDES}]*)[{_MARKS}][ ]+(?=\S)")
+_MARK = re.compile(f"[{_MARKS}{_OPEN}]")
 _LEAD = re.compile(rf"[\s{SIDES}]*(?:[{_MARKS}{_OPEN}][ ]+)?")
 _BOX = re.compile(r"[○◯●◉◻◼☐☑☒✔✓](?:\s|$)|[\[(][ xX*✔✓]?[\])]")
 _KEY = re.compile(r"(?:\((?P<round>\w)\)|\[(?P<square>\w)\]|(?P<bare>\d{1,2}|[a-z])[.)])\s+(?=\S)")
@@ -83,13 +84,9 @@ def bare(screen: Screen) -> tuple[str, ...]:
 
     How to move is said until somebody does, and left out.
     """
-    return tuple(_HOW.sub("", _unmarked(line)).rstrip() for line in screen.text.rstrip("\n").split("\n"))
-
-
-def _unmarked(line: str) -> str:
-    found = _LEAD.match(line)
-    lead = found[0] if found else ""
-    return "".join(" " if char in _MARKS + _OPEN else char for char in lead) + line[len(lead) :]
+    lines = screen.text.rstrip("\n").split("\n")
+    unmarked = (_LEAD.sub(lambda lead: _MARK.sub(" ", lead[0]), line, count=1) for line in lines)
+    return tuple(_HOW.sub("", row).rstrip() for row in unmarked)
 
 
 def _around(screen: Screen, lines: list[str], marked: int, column: int) -> Menu | None:
@@ -126,12 +123,8 @@ def _around(screen: Screen, lines: list[str], marked: int, column: int) -> Menu 
 
 def _begins(line: str, column: int) -> int | None:
     """Where a row's text begins, its mark left out; None of a row without any."""
-    found = _LEAD.match(line)
-    start = found.end() if found else 0
-    text = line[start:].strip().strip(SIDES).strip()
-    if not text:
-        return None
-    return start
+    text = _LEAD.sub("", line, count=1)
+    return len(line) - len(text) if content(text) else None
 
 
 def _key_of(label: str) -> tuple[str, int] | None:

@@ -21,9 +21,7 @@ class TtyFacts:
 
     echo: bool | None = None  # what is typed is shown
     canonical: bool | None = None  # a program gets whole lines, edited by the kernel; off: single keys
-    blocks: bool | None = (
-        None  # a read waits for a key without a limit of time: lines, or with VMIN above 0 and VTIME 0
-    )
+    blocks: bool | None = None  # a read has no limit of time: it takes lines, or VMIN is above 0 and VTIME 0
     unread: int | None = None  # bytes typed that no program has read yet; in canonical mode those of whole lines only
 
 

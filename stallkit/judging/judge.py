@@ -19,7 +19,7 @@ from stallkit.evidence.retrying import retrying
 from stallkit.evidence.signal import decisive
 from stallkit.evidence.signals import progress_claim, shell_claim, signal_claim
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.judging.table import Outcome, contradicted, decide, refuted
+from stallkit.judging.table import Outcome, Row, contradicted, decide, refuted
 from stallkit.judging.verdict import Verdict
 
 __all__ = ["judge", "judged"]
@@ -52,19 +52,12 @@ def judge(
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
         return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
     look = Look.of(detection, snapshot, history, agent_seen, unnamed)
-    claims = _claims_of(look, classifier)
-    outcome, row = decide(claims)
-    settled = claims.kernel is not None and claims.kernel.sign in (Sign.STOPPED, Sign.SECRET)
-    return Verdict(
-        outcome.state,
-        outcome.certainty,
-        outcome.kind,
-        detection,
-        claims.kernel.why if claims.kernel is not None and settled else _reasons(claims, outcome, look.facts.unknown),
-        **({} if settled else _besides(look, outcome)),
-        claims=claims,
-        rule=row.name,
-    )
+    claims, outcome, row = _decided(look, classifier)
+    kernel = claims.kernel
+    settles = kernel if kernel is not None and kernel.sign in (Sign.STOPPED, Sign.SECRET) else None
+    why = settles.why if settles else _reasons(claims, outcome, look.facts.unknown)
+    more = {} if settles else _besides(look, outcome)
+    return Verdict(outcome.state, outcome.certainty, outcome.kind, detection, why, **more, claims=claims, rule=row.name)
 
 
 def judged(
@@ -74,15 +67,15 @@ def judged(
     return judge(asked(engine, now), now, () if before is None else (before,), agent_seen)
 
 
-def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
-    """What each source claims.
+def _decided(look: Look, classifier: Classifier | None) -> tuple[Claims, Outcome, Row]:
+    """What each source claims, and what comes of it.
 
     A classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
     """
     seen = (screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
-    shown, _ = decide(Claims(*seen))
+    shown, row = decide(Claims(*seen))
     classify = classifier or installed_classifier() or SILENT
-    return Claims(
+    claims = Claims(
         *seen,
         read=read_claim(look),
         left=left_claim(look),
@@ -91,6 +84,7 @@ def _claims_of(look: Look, classifier: Classifier | None = None) -> Claims:
         signal=signal_claim(look),
         form=classify(look, Shown(shown.state, shown.certainty, shown.kind, look.detection)),
     )
+    return (claims, shown, row) if claims == Claims(*seen) else (claims, *decide(claims))
 
 
 def _besides(look: Look, outcome: Outcome) -> dict[str, Any]:

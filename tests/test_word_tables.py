@@ -1,0 +1,34 @@
+"""The tables of words and patterns: all of them compile, and each is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import stallkit
+from stallkit.word_tables import Patterns, table
+
+PACKAGE = Path(str(stallkit.__file__)).parent
+TABLES = sorted(path.stem for path in (PACKAGE / "data").glob("*.toml") if "[patterns]" in path.read_text())
+CODE = "\n".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_pattern_compiles_and_is_used(name: str) -> None:
+    patterns = Patterns(name)
+    for one in table(name)["patterns"]:
+        assert isinstance(getattr(patterns, one), re.Pattern)
+        assert re.search(rf"\b(?:_of|patterns)\.{one}\b", CODE), f"{name}.toml: nothing uses {one}"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_piece_is_used(name: str) -> None:
+    text = (PACKAGE / "data" / f"{name}.toml").read_text()
+    unused = [piece for piece in table(name)["pieces"] if f"(?&{piece})" not in text]
+    assert not unused
+
+
+def test_a_pattern_that_is_not_there_is_no_attribute() -> None:
+    assert not hasattr(Patterns(TABLES[0]), "no_such_pattern")
