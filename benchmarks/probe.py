@@ -14,7 +14,8 @@ from pathlib import Path
 
 from timing import interleaved, table
 
-from stallkit.probes import process, tty
+from stallkit.probes import foreground_job
+from stallkit.probes.tty import tty_facts
 from stallkit.transports.pty import PtyTransport
 
 READER = "import os; os.read(0, 1)"
@@ -28,7 +29,7 @@ def group_of(count: int, code: str) -> PtyTransport:
     transport = PtyTransport.spawn([sys.executable, "-c", forks])
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        facts = process.probe(transport.fileno(), pid_of(transport))
+        facts = foreground_job.probe(transport.fileno(), pid_of(transport))
         if len(facts.members) == count and facts.listening:
             return transport
         time.sleep(0.02)
@@ -53,8 +54,8 @@ def main() -> None:
             taken = interleaved(
                 {
                     "stat": Path("/proc/self/stat").read_text,
-                    "process": lambda master=master, pid=pid: process.probe(master, pid),
-                    "tty": lambda path=path: tty.probe(path),
+                    "process": lambda master=master, pid=pid: foreground_job.probe(master, pid),
+                    "tty": lambda path=path: tty_facts(path),
                 }
             )
             everybody = sum(name.isdecimal() for name in os.listdir("/proc"))  # noqa: PTH208

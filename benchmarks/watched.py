@@ -13,14 +13,14 @@ from typing import Callable
 
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.watched import Watched
+from stallkit_wrap.askpass.prompts import AskedPrompts
 from timing import interleaved, table
 
 from stallkit import Engine, Screen
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.policy import CAREFUL
-from stallkit.probes.tcp_sockets import TcpSockets
-from stallkit.signals.askpass import AskedPrompts
+from stallkit.probes.activity import TcpSockets
 
 ROWS, COLUMNS = 24, 80
 TEXT = Path(__file__).parent.parent / "docs" / "watch.md"

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from stallkit.jsonio import schema as schema
     from stallkit.judging.judge import judge as judge
     from stallkit.judging.verdict import Verdict as Verdict
-    from stallkit.packs.hookspecs import hookimpl as hookimpl
     from stallkit.packs.load import load_pack as load_pack
     from stallkit.packs.registry import Engine as Engine
+    from stallkit.packs.registry import hookimpl as hookimpl
     from stallkit.press.check import CheckResult as CheckResult
     from stallkit.press.check import Status as Status
     from stallkit.press.check import check as check
+    from stallkit.press.check import check_async as check_async
     from stallkit.press.check import dismiss as dismiss
     from stallkit.press.check import may_press as may_press
-    from stallkit.press.check_async import check_async as check_async
     from stallkit.press.decisions import Choose as Choose
     from stallkit.press.decisions import Decision as Decision
     from stallkit.press.decisions import Escalate as Escalate
@@ -93,11 +93,9 @@ _HOMES = {
     "stallkit.jsonio": "dump load schema",
     "stallkit.judging.judge": "judge",
     "stallkit.judging.verdict": "Verdict",
-    "stallkit.packs.hookspecs": "hookimpl",
     "stallkit.packs.load": "load_pack",
-    "stallkit.packs.registry": "Engine",
-    "stallkit.press.check": "CheckResult Status check dismiss may_press",
-    "stallkit.press.check_async": "check_async",
+    "stallkit.packs.registry": "Engine hookimpl",
+    "stallkit.press.check": "CheckResult Status check check_async dismiss may_press",
     "stallkit.press.decisions": "Choose Decision Escalate Ignore Press Restart Resume Stop Wait",
     "stallkit.press.events": "Event EventLog",
     "stallkit.press.gate": "Outcome",

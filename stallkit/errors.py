@@ -70,7 +70,7 @@ class StallkitError(Portable, Exception):
 class PackError(StallkitError):
     """The fault of a pack's author.
 
-    >>> from stallkit.packs.file import parse_pack
+    >>> from stallkit.packs.pack_file import parse_pack
     >>> try:
     ...     parse_pack("format = 2", "acme.toml", "acme")
     ... except PackError as error:

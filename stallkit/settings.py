@@ -17,14 +17,13 @@ from typing import Any, Callable, Collection, Iterable, Mapping
 import attrs
 from attrs import Attribute, evolve, field, fields, frozen
 
-from stallkit.class_schema import closed, schema_of, some_of
 from stallkit.config import FILE, STALL_TIMEOUT
 from stallkit.distributions import offered
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
+from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, Policy
-from stallkit.press.policy_file import PROFILES, load_policy, policy_from
-from stallkit.press.policy_schema import policy_table
+from stallkit.press.policy_file import PROFILES, load_policy, policy_from, policy_table
 from stallkit.settings_files import Found, say, settings_files
 from stallkit.toml_file import TomlError, TomlFile, structured
 

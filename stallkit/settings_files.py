@@ -20,9 +20,9 @@ from attrs import frozen
 
 from stallkit import private
 from stallkit.config import FILE, allowed_dir, user_config
-from stallkit.errors import ConfigError, UnknownFile
+from stallkit.errors import ConfigError
 from stallkit.terminal.text import escaped
-from stallkit.toml_file import TomlError, TomlFile, read_toml
+from stallkit.toml_file import TomlFile, read_settings
 
 __all__ = [
     "CANNOT_ACT",
@@ -31,7 +31,6 @@ __all__ = [
     "Setting",
     "allow",
     "deny",
-    "read_settings",
     "say",
     "settings_files",
     "settings_in",
@@ -152,21 +151,6 @@ def settings_in(file: TomlFile) -> Iterator[Setting]:
                 yield Setting(f"{table}.{key}", one, f"{file.path}:{file.lines.of(table, key)}")
         elif table != "format":
             yield Setting(table, value, f"{file.path}:{file.lines.of(table)}")
-
-
-def read_settings(path: Path) -> TomlFile:
-    """The content of a TOML file that decides.  Raises ConfigError where it cannot be read, or others can write it."""
-    try:
-        return read_toml(path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise UnknownFile(str(path), "there is no such file", "name one that is there") from error
-    except OSError as error:
-        todo = "or name another file" if isinstance(error, private.NotPrivate) else "make it readable, or name another"
-        raise ConfigError(str(path), error.strerror or str(error), todo) from error
-    except TomlError as error:
-        raise ConfigError(str(path), error.why, "correct it: it has to be TOML in UTF-8", error.line) from error
-    except ValueError as error:  # a NUL in its name
-        raise ConfigError(str(path), str(error), "name a file") from error
 
 
 def allow(folder: Path, file: TomlFile) -> None:

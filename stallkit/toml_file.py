@@ -17,10 +17,10 @@ from attrs import field, fields, frozen, has, resolve_types
 
 from stallkit import private
 from stallkit.durations import SPAN, seconds_of
-from stallkit.errors import Portable
+from stallkit.errors import ConfigError, Portable, UnknownFile
 from stallkit.strict_converter import strict
 
-__all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_toml", "structured"]
+__all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_settings", "read_toml", "structured"]
 
 Keys = tuple[str | int, ...]  # the path of a value: the names of tables and keys, and indexes (0-based) in lists
 _T = TypeVar("_T")
@@ -84,6 +84,21 @@ def read_toml(path: Path) -> TomlFile:
     Raises OSError where it cannot be read, and where another user could have written it: such files decide much.
     """
     return parse_toml(private.content(path), str(path))
+
+
+def read_settings(path: Path) -> TomlFile:
+    """The content of a TOML file that decides.  Raises ConfigError where it cannot be read, or others can write it."""
+    try:
+        return read_toml(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnknownFile(str(path), "there is no such file", "name one that is there") from error
+    except OSError as error:
+        todo = "or name another file" if isinstance(error, private.NotPrivate) else "make it readable, or name another"
+        raise ConfigError(str(path), error.strerror or str(error), todo) from error
+    except TomlError as error:
+        raise ConfigError(str(path), error.why, "correct it: it has to be TOML in UTF-8", error.line) from error
+    except ValueError as error:  # a NUL in its name
+        raise ConfigError(str(path), str(error), "name a file") from error
 
 
 def parse_toml(content: bytes | str, path: str) -> TomlFile:

@@ -19,7 +19,7 @@ from stallkit.evidence.ended_turn import EndedTurn, How
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.judging.verdict import Hung
-from stallkit.packs.file import parse_pack
+from stallkit.packs.pack_file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.report import TerminalReport

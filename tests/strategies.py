@@ -6,7 +6,7 @@ from typing import Callable
 
 from hypothesis import strategies as st
 
-from stallkit.testing.random_packs import WORDS, Case, cases
+from stallkit.testing.strategies import WORDS, Case, cases
 
 __all__ = ["Case", "anything", "cases", "decorated"]
 

@@ -23,7 +23,7 @@ from stallkit_sessions.containers.runtime_call import call
 
 import stallkit
 from stallkit.errors import ContainerError, PackFormatError, StallkitError, TransportError, TransportUnavailable
-from stallkit.packs.file import read_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -13,7 +13,7 @@ import pytest
 import stallkit_sessions
 
 import stallkit
-from stallkit.press.outcome import End
+from stallkit.press.gate import End
 
 
 def test_every_public_name_is_defined_once() -> None:

@@ -17,7 +17,7 @@ from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import check_session
 from stallkit.terminal.screen import MAX_COLUMNS, MAX_TEXT, join_wraps
 from stallkit.terminal.text import cells
-from stallkit.testing.dress import Physical
+from stallkit.testing.strategies import Physical
 
 FULL = 200 * 40  # columns: a whole screen that is one wrapped line
 ALPHABETS = {

@@ -31,6 +31,7 @@ from stallkit import (
     json_schema,
     load,
 )
+from stallkit.cli.check_text import printed
 from stallkit.cli.printed_json import all_printed
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
@@ -43,7 +44,6 @@ from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Hung
 from stallkit.press.check import Status as Found
-from stallkit.press.check_text import printed
 from stallkit.press.decisions import Press
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy_file import PROFILES

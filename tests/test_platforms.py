@@ -18,8 +18,8 @@ import stallkit_sessions
 for found in pkgutil.walk_packages(stallkit.__path__, "stallkit."):
     if not found.name.endswith("__main__"):
         importlib.import_module(found.name)
-from stallkit.probes import procfs, process
-process.PROC = "/nowhere"  # as on a system without /proc
+from stallkit.probes import foreground_job
+foreground_job.PROC = "/nowhere"  # as on a system without /proc
 engine = stallkit.Engine([])
 print(stallkit_sessions.run(["sh", "-c", "exit 3"], engine=engine).exit_status)
 asks = stallkit_sessions.run(["sh", "-c", "read x"], engine=engine, window_s=1)

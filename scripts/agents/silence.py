@@ -31,8 +31,7 @@ from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import press
-from stallkit.press.hang import HUNG_AFTER_S, Watchdog
-from stallkit.press.hung_check import hung_now, sighting
+from stallkit.press.hang import HUNG_AFTER_S, HangDetector, activity_sample, hung_now
 from stallkit.probes.activity import Activity
 from stallkit.transports.base import look
 
@@ -101,18 +100,18 @@ class SilentTurns(Turns):
         if mode == "tool":
             self._allow()
         before: Snapshot | None = None
-        watchdog: Watchdog | None = None
+        watchdog: HangDetector | None = None
         began, said, fastest, tree = time.monotonic(), None, 0.0, ""
         while time.monotonic() < began + for_s:
             seen = look(transport)
             verdict = judged(engine, seen, before)
             spent = time.process_time()
-            found = sighting(verdict, seen)
+            found = activity_sample(verdict, seen)
             spent = time.process_time() - spent
             now = time.monotonic()
             last = watchdog.seen.activity if watchdog and watchdog.seen else None
             since = watchdog.since if watchdog else None
-            watchdog = watchdog.then(now, found) if watchdog else Watchdog.begin(now, found)
+            watchdog = watchdog.then(now, found) if watchdog else HangDetector.begin(now, found)
             hung = watchdog.hung(after_s)
             activity = found.activity if found else None
             rates = cores(last, activity)

@@ -15,7 +15,7 @@ from stallkit_lab.matrix import Row, matrix
 
 from docs_site.tables import cell, read, written
 from stallkit.packs.registry import Engine
-from stallkit.signals.heard import installed_sources
+from stallkit.signals.collect import installed_sources
 from stallkit.signals.source import SignalSource
 
 __all__ = ["joined", "pages"]

@@ -24,8 +24,8 @@ from typing import Any, Iterator
 
 from attrs import evolve, frozen
 
-from stallkit.probes.process import probe as probe_process
-from stallkit.probes.tty import probe as probe_tty
+from stallkit.probes.foreground_job import probe as probe_process
+from stallkit.probes.tty import tty_facts
 
 HERE = Path(__file__).parent
 CHOICE = {"select", "multiselect"}
@@ -176,7 +176,7 @@ def case(scene: Scene, stage: Stage, libraries: Path) -> dict[str, Any]:
         kernel = probe_process(facts["pane_tty"], int(facts["pane_pid"]))
         hits += kernel.listening is True
         time.sleep(0.2)
-    tty = probe_tty(facts["pane_tty"])
+    tty = tty_facts(facts["pane_tty"])
     how = {"epoll": "epoll_pwait", "poll": "poll", "select": "select", "read": "read"}.get(kernel.how or "")
     title = facts["pane_title"]
     command = facts["pane_current_command"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Iterable
 
 from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.probes.process import probe, probe_elsewhere
+from stallkit.probes.foreground_job import probe, probe_elsewhere
 
 __all__ = ["observed"]
 

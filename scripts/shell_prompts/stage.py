@@ -16,7 +16,7 @@ from typing import Any
 from attrs import field, frozen
 
 from scripts.shell_prompts.kernel import observed
-from stallkit.probes.tty import probe as probe_tty
+from stallkit.probes.tty import tty_facts
 
 SIZES = {"": (80, 24), "narrow": (40, 15), "large": (120, 35), "wide": (200, 50)}
 ALL, BOTH = ("", "narrow", "wide"), ("", "narrow")
@@ -112,7 +112,7 @@ class Stage:
         screen = self.tmux("capture-pane", "-p", "-t", "=one:")
         kernel = observed(tty, int(pid))
         same = self.tmux("capture-pane", "-p", "-t", "=one:") == screen
-        modes = probe_tty(tty)
+        modes = tty_facts(tty)
         version = ""
         if scene.version:
             environ = {"HOME": str(self.folder), **self.environ}

@@ -10,6 +10,7 @@ from typing import Any, Iterator, Sequence
 import click
 
 from stallkit.cli.check_colour import painted, shows_colours
+from stallkit.cli.check_text import arguments, printed
 from stallkit.cli.common import log_option, policy_option, print_json, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.installed import engine
@@ -28,7 +29,6 @@ from stallkit.jsonio import unstructure
 from stallkit.judging.table import decide, otherwise
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import check_session, observe
-from stallkit.press.check_text import arguments, printed
 from stallkit.press.events import EventLog
 from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.settings import configured_policy

@@ -15,9 +15,10 @@ from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
 from stallkit.settings import settings_of
-from stallkit.settings_files import Found, allow, deny, read_settings, settings_in
+from stallkit.settings_files import Found, allow, deny, settings_in
 from stallkit.settings_origins import origins
 from stallkit.terminal.text import escaped
+from stallkit.toml_file import read_settings
 
 __all__ = ["config_command"]
 

@@ -13,17 +13,15 @@ import click
 from stallkit.cli.common import policy_option, print_json, session_options, shown
 from stallkit.cli.installed import engine
 from stallkit.cli.parameters import POLICY, TARGET
+from stallkit.cli.policy_replay import ReplayedDecision, replayed
 from stallkit.cli.reach import reach
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import event_log
-from stallkit.press.allowing import as_toml, rule_for
-from stallkit.press.asked import Asked
 from stallkit.press.check import observe
 from stallkit.press.decisions import Choose, Press
-from stallkit.press.logged import Would, replayed
 from stallkit.press.policy import Policy
-from stallkit.press.policy_file import DAEMON_FILE, load_policy
-from stallkit.press.rules import Scene
+from stallkit.press.policy_file import DAEMON_FILE, as_toml, load_policy, rule_for
+from stallkit.press.rules import PromptFacts, Scene
 from stallkit.settings import configured_policy
 
 __all__ = ["policy_command"]
@@ -88,7 +86,7 @@ def allow(
     finally:
         transport.close()
     try:
-        rule = rule_for(Asked.of(verdict), seen.target or target, option, agent)
+        rule = rule_for(PromptFacts.of(verdict), seen.target or target, option, agent)
     except ValueError as error:
         raise click.ClickException(shown(f"{target}: {error}")) from error
     for line in (f"# {verdict.match.line if verdict.match else ''}", *as_toml(rule).splitlines()):
@@ -101,7 +99,7 @@ def allow(
         _append(file, as_toml(rule))
 
 
-def _in_the_last_day(policy: Policy) -> list[Would]:
+def _in_the_last_day(policy: Policy) -> list[ReplayedDecision]:
     """The detections of a day that the policy would have answered."""
     since = time.time() - 24 * 3600
     if not event_log().exists():

@@ -15,8 +15,7 @@ from stallkit.cli.started import Ended, leave, started
 from stallkit.cli.verb_group import like
 from stallkit.tmux_socket import chosen
 from stallkit.transports.base import Options, Transport
-from stallkit.transports.saved import SavedTransport
-from stallkit.transports.targets import open_target
+from stallkit.transports.targets import SavedTransport, open_target
 from stallkit.transports.tmux.call import Server
 
 __all__ = ["reach", "targets"]

@@ -9,9 +9,8 @@ import click
 
 from stallkit.cli.printed_json import all_printed, json_schema
 from stallkit.cli.verb_group import like
-from stallkit.packs.agent_file import agent_schema
-from stallkit.packs.pack_schema import pack_schema
-from stallkit.press.policy_schema import policy_schema
+from stallkit.packs.pack_schema import agent_schema, pack_schema
+from stallkit.press.policy_file import policy_schema
 from stallkit.settings import settings_schema
 
 __all__ = ["schema_command"]

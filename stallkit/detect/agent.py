@@ -1,6 +1,6 @@
 """What a pack knows of one program beside its screens: its process, its title, the words of its turns, its commands.
 
-Read from ``agent.toml`` (`packs.agent_file`).  Patterns are for `regex`, searched in one row; one that runs too long
+Read from ``agent.toml`` (`packs.pack_file`).  Patterns are for `regex`, searched in one row; one that runs too long
 finds nothing.
 """
 

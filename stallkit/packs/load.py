@@ -21,15 +21,14 @@ from typing import Mapping
 from stallkit import private
 from stallkit.config import cache_dir
 from stallkit.detect import agent, composer, dialog, pattern, signature
-from stallkit.packs import agent_file, dialog_rows
-from stallkit.packs import file as reader
+from stallkit.packs import pack_file
 from stallkit.terminal import keys
 
 __all__ = ["checked_before", "load_pack", "restored", "through"]
 
 _FILE, _DIGEST = "signatures.toml", sha256().digest_size
 _VALUES_OF = (signature, keys, composer, dialog, agent)  # the classes that a pack is made of
-_CODE = (*_VALUES_OF, pattern, dialog_rows, agent_file, reader, sys.modules[__name__])
+_CODE = (*_VALUES_OF, pattern, pack_file, sys.modules[__name__])
 _ROOMS = ("stallkit.detect.", "stallkit.terminal.")
 _CLASSES = [one for module in _VALUES_OF for one in vars(module).values() if isinstance(one, type)]
 _VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith(_ROOMS)}
@@ -51,7 +50,7 @@ def load_pack(package: str) -> signature.Pack:
     content, folder = pkgutil.get_data(package, _FILE) or b"", None
     with suppress(OSError, RuntimeError):  # a user without a home
         folder = cache_dir()
-    path, agents = Path(str(sys.modules[package].__file__)).with_name(_FILE), agent_file.agent_files(files(package))
+    path, agents = Path(str(sys.modules[package].__file__)).with_name(_FILE), pack_file.agent_files(files(package))
     return through(folder and folder / "packs", content, str(path), package.removeprefix("stallkit_"), agents)
 
 
@@ -69,7 +68,7 @@ def through(
     kept = folder and folder / sha256(os.fsencode(f"{__file__}\0{path}")).hexdigest()[:32]  # one file a pack
     pack = _read(kept, key) if kept else None
     if pack is None:
-        pack = reader.parse_pack(content, path, name, agents)
+        pack = pack_file.parse_pack(content, path, name, agents)
         if kept:
             _write(kept, key + pickle.dumps(pack))
     _checked[id(pack.signatures)] = pack.signatures

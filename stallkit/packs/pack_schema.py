@@ -1,6 +1,6 @@
-"""The JSON schema of a pack file, for editors: from the classes that it is read into.
+"""The JSON schemas of a pack's files, for editors: from the classes that they are read into.
 
-What it cannot say, such as that a waiting signature has a kind, the reader says.
+What a schema cannot say, such as that a waiting signature has a kind, the reader says.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from stallkit.class_schema import TEXTS, closed, keys_of, schema_of, some_of
+from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
 from stallkit.detect.dialog import Edge, Element, FieldType, Role
 from stallkit.detect.signature import (
@@ -24,10 +24,10 @@ from stallkit.detect.signature import (
     State,
     Tier,
 )
-from stallkit.packs.dialog_rows import RENAMED
-from stallkit.packs.file import FORMAT, TOP
+from stallkit.jsonio import TEXTS, closed, keys_of, schema_of, some_of
+from stallkit.packs.pack_file import AGENT_FORMAT, FORMAT, RENAMED, TOP
 
-__all__ = ["pack_schema"]
+__all__ = ["agent_schema", "pack_schema"]
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _FLAG: dict[str, Any] = {"type": "boolean"}
@@ -49,6 +49,14 @@ def pack_schema() -> dict[str, Any]:
     assert top.keys() == TOP
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A pack of signatures for stallkit"}
     return {**head, **closed(top, ["format", "signature"])}
+
+
+def agent_schema() -> dict[str, Any]:
+    """The JSON schema of an agent file, for editors: from the classes that it is read into."""
+    table = schema_of(Agent)
+    made = closed({"format": {"const": AGENT_FORMAT}, **table["properties"]}, ["format", *table["required"]])
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "What stallkit knows of an agent"}
+    return {**head, **made}
 
 
 def _signature() -> dict[str, Any]:

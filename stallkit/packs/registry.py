@@ -1,25 +1,63 @@
-"""The installed packs: find, sort, load, validate, report.
+"""The installed packs: find, call their hook, sort, load, validate, report.
 
+A pack's package implements the hook `stallkit_packs`, found by an entry point of ``stallkit.packs``; pluggy calls it.
 Each entry point is loaded on its own, so that a broken one affects no other pack, and each failure is reported.  Order
 never depends on the disk: entry points are sorted by distribution and name.
 """
 
 from __future__ import annotations
 
+import sys
 from threading import Lock
-from typing import Any, Callable
+from typing import Any, Callable, Sequence, TypeVar
 
+import pluggy
 from attrs import evolve, frozen
 
 from stallkit.detect import engine
 from stallkit.detect.signature import API, UNVERSIONED, Pack
 from stallkit.entry_points import EntryPoint, entry_points
 from stallkit.errors import PackError, PackLoadError
-from stallkit.packs.hookspecs import answers
 from stallkit.packs.load import checked_before
 
+__all__ = [
+    "ENTRY_POINTS",
+    "Engine",
+    "EngineOnce",
+    "Installed",
+    "answers",
+    "find",
+    "hookimpl",
+    "installed",
+    "installed_engine",
+]
+
+_PROJECT = "stallkit"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
 ENTRY_POINTS = "stallkit.packs"
-__all__ = ["ENTRY_POINTS", "Engine", "EngineOnce", "Installed", "find", "installed", "installed_engine"]
+
+
+def hookimpl(function: _Function) -> _Function:
+    """Mark the hook of a pack; ``pluggy.HookimplMarker("stallkit")`` does the same, and takes options.
+
+    >>> from stallkit import hookimpl, load_pack
+    >>> @hookimpl
+    ... def stallkit_packs():
+    ...     return [load_pack("stallkit_shell_yn")]
+    """
+    return pluggy.HookimplMarker(_PROJECT)(function)
+
+
+@pluggy.HookspecMarker(_PROJECT)
+def stallkit_packs() -> Sequence[Pack]:
+    """The packs that this distribution ships, usually ``[load_pack(__package__)]``.
+
+    Called once, when an engine is made of the installed packs.  What it raises, and anything in its answer that is
+    not a pack, is reported under the distribution's name; other packs are not affected.
+    """
+    raise NotImplementedError  # a specification: it is never called
 
 
 @frozen
@@ -141,6 +179,17 @@ def _call_hook(module: Any) -> list[Pack]:
     if not packs or not all(isinstance(pack, Pack) for pack in packs):
         raise TypeError("its hook stallkit_packs did not return a list of packs")
     return packs
+
+
+def answers(plugin: Any) -> list[Any]:
+    """What the hooks of one plug-in answer; an answer of None is none.  Raises TypeError where it has no hook."""
+    manager = pluggy.PluginManager(_PROJECT)
+    manager.add_hookspecs(sys.modules[__name__])
+    manager.register(plugin)
+    if not manager.hook.stallkit_packs.get_hookimpls():  # a misspelt hook is registered, but never called
+        raise TypeError("it has no hook stallkit_packs marked with stallkit.hookimpl")
+    found: list[Any] = manager.hook.stallkit_packs()
+    return found
 
 
 def _distribution(found: EntryPoint) -> str:

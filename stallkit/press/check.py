@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import contextmanager
 from datetime import datetime
@@ -21,10 +22,8 @@ from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
-from stallkit.press.gate import press
-from stallkit.press.hang import HUNG_AFTER_S
-from stallkit.press.hung_check import hung_now
-from stallkit.press.outcome import End, Outcome
+from stallkit.press.gate import End, Outcome, press
+from stallkit.press.hang import HUNG_AFTER_S, hung_now
 from stallkit.press.policy import Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
@@ -32,19 +31,21 @@ from stallkit.press.rules import Scene
 from stallkit.short_repr import short_repr
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import LITTLE, Screen, moved
-from stallkit.transports.base import Amid, Options, Transport, look
+from stallkit.transports.base import Moving, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
 __all__ = [
     "CheckResult",
     "Status",
     "check",
+    "check_async",
     "check_session",
     "dismiss",
     "may_press",
     "observe",
     "opened",
 ]
+
 
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
@@ -154,6 +155,24 @@ def check(
     engine = installed_engine() if engine is None else engine
     with opened(session, options) as transport:
         return check_session(transport, engine, allowed, log, prove=True)
+
+
+async def check_async(
+    session: str | Transport,
+    policy: Policy | str | None = None,
+    *,
+    engine: Engine | None = None,
+    options: Options | None = None,
+    log: EventLog | None = None,
+) -> CheckResult:
+    """`check` for programs of asyncio: it waits in a thread of its own, which a cancelled task leaves to end by itself.
+
+    >>> import asyncio
+    >>> from stallkit import MemoryTransport
+    >>> str(asyncio.run(check_async(MemoryTransport("Proceed? [y/N] "))).status)
+    'maybe'
+    """
+    return await asyncio.to_thread(check, session, policy, engine=engine, options=options, log=log)
 
 
 def may_press(
@@ -348,10 +367,10 @@ def observe(
             more -= 1
         elif settled or clock() >= (deadline if verdict.proof_in_s is None else max(deadline, until)):
             break
-    if not settled and isinstance(transport, Amid) and _asks_while_a_little_moves(verdict, before, seen):
-        amid = evolve(transport.capture_amid(), quiet_s=0.0)  # what turns may look the same twice
-        other = before if before.screen.fingerprint != amid.screen.fingerprint else seen
-        return judged(engine, amid, other), amid
+    if not settled and isinstance(transport, Moving) and _asks_while_a_little_moves(verdict, before, seen):
+        moving = evolve(transport.capture_moving(), quiet_s=0.0)  # what turns may look the same twice
+        other = before if before.screen.fingerprint != moving.screen.fingerprint else seen
+        return judged(engine, moving, other), moving
     return verdict, seen
 
 

@@ -1,50 +1,134 @@
 """The only way to a key press: decide, confirm, commit.
 
-A request is a value: what a policy decided (`Press`, `Resume`), a person's answer, text for an agent's composer, or
-forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies; `press` does both.
-The transport checks once more at the moment of pressing.  Nothing is ever pressed twice.  A machine's press needs the
-same signature in the same place in two looks, a sure verdict, and the foreground process that the pack names.  Outside
-canonical mode keys go one at a time (`strokes`), each after a look that passes all of that.  Escape for an agent that
-hangs is the one key for a screen that moves (`interrupt`).
+A request is a value: what a policy decided (`Press`, `Resume`), a person's answer (`Answer`, `Pick`), text for an
+agent's composer, or forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies;
+`press` does both, and `answer` all of it for a person.  The transport checks once more at the moment of pressing.
+Nothing is ever pressed twice.  A machine's press needs the same signature in the same place in two looks, a sure
+verdict, and the foreground process that the pack names.  Outside canonical mode keys go one at a time (`strokes`), each
+after a look that passes all of that.  Escape for an agent that hangs is the one key for a screen that moves.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Callable
+from enum import StrEnum
+from typing import Callable, Self
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
-from stallkit.detect.engine import Engine
+from stallkit.detect.engine import Engine, Match
+from stallkit.detect.menu import menu_of
 from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
 from stallkit.evidence.facts import KEYS_ALONE_S
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.json_form import json_form
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.press.compose import Compose
+from stallkit.press.compose import Compose, doubt_of_interrupt
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
-from stallkit.press.interrupt import doubt_of_interrupt
-from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
+from stallkit.press.reader_check import came_later, doubt_of_reader, unproven
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
-from stallkit.press.who_asks import came_later, unproven, who_asks
+from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
-from stallkit.transports.base import Amid, Below, Transport, look
+from stallkit.transports.base import Below, Moving, Transport, look
 
 __all__ = [
-    "SEALED",
     "Answer",
     "End",
     "Forced",
     "Outcome",
     "Pick",
     "Request",
+    "SEALED",
+    "answer",
     "commit",
     "confirm",
     "is_secret",
     "press",
     "rests",
 ]
+
+
+@frozen
+class Answer:
+    """Keys that a person gives; `text` where they type text, `secret` where that must not be shown."""
+
+    keys: Keys
+    text: bool = False
+    secret: bool = False
+
+
+@frozen
+class Pick:
+    """An option that a person chooses, by its label; several: these are ticked, no other, and then sent."""
+
+    option: str | tuple[str, ...]
+
+
+@frozen
+class Forced:
+    """Keys that a person wants pressed, whatever the session shows."""
+
+    keys: Keys
+
+
+class End(StrEnum):
+    """How a press ended."""
+
+    CLEARED = "cleared"  # the prompt went away
+    REPLACED = "replaced"  # by another prompt
+    UNCHANGED = "unchanged"  # it is still there
+    GONE = "gone"  # the session has ended
+    REFUSED = "refused"  # nothing was pressed
+    UNKNOWN = "unknown"  # perhaps pressed; the effect could not be seen
+
+
+@frozen
+class Outcome:
+    """The outcome of a press; true where the answered prompt is no longer there.
+
+    A false outcome may have pressed a key as well: see `pressed`.
+
+    >>> outcome = Outcome(End.REFUSED, "the screen changed between two looks")
+    >>> bool(outcome), outcome.pressed
+    (False, False)
+    """
+
+    end: End
+    why: str
+    keys: Keys | None = None  # the keys that were pressed, once; None: none were
+    match: Match | None = None  # of the prompt that replaced the answered one
+    after: Snapshot | None = field(default=None, eq=False)  # the look that shows it
+
+    __repr__ = short_repr("end", "why", "match")  # without its keys: they may be a secret
+
+    def __bool__(self) -> bool:
+        return self.end in (End.CLEARED, End.REPLACED)
+
+    @property
+    def pressed(self) -> bool:
+        """Whether a key was sent, or may have been."""
+        return self.keys is not None
+
+
+@json_form(Outcome)
+@frozen
+class OutcomeJson:
+    """How a press ended."""
+
+    end: End
+    keys: str | None
+    why: str
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Self:
+        return cls(outcome.end, str(outcome.keys) if outcome.keys is not None else None, outcome.why)
+
+    @property
+    def value(self) -> Outcome:
+        return Outcome(self.end, self.why, None if self.keys is None else Keys.parse(self.keys))
+
 
 MOVED = "the screen changed between two looks"
 PRESSED = "a key was pressed at this very screen a moment ago"
@@ -103,6 +187,44 @@ def press(
         sleep(POLL_S)
 
 
+def answer(
+    transport: Transport,
+    given: str | Keys,
+    seen: Snapshot,
+    engine: Engine,
+    *,
+    secret: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Answer the prompt that was `seen`: with the label of an option, with a text and Enter, or with keys.
+
+    An option is chosen by its own key, or by moving to it.  A text is typed as one line in canonical mode, else one
+    character at a time as long as the prompt stands and shows it, and Enter follows only then.  Refused, with nothing
+    pressed, where the session is not waiting or has changed since, where somebody typed ahead, where a `secret` would
+    be shown, and where other text would be typed into a prompt for a secret.  `clock` and `sleep` are in seconds.
+    Raises ValueError for a text that is not one line or cannot be typed; a session or server that fails is an outcome.
+
+    >>> import sys
+    >>> from stallkit import Engine
+    >>> from stallkit.transports.pty import PtyTransport
+    >>> session = PtyTransport.spawn([sys.executable, "-c", "input('Proceed? [y/N] '); input('Sure? [y/N] ')"])
+    >>> while "Proceed" not in session.capture().screen.text: pass
+    >>> outcome = answer(session, "y", session.capture(), Engine.default())
+    >>> str(outcome.end), outcome.match.line
+    ('replaced', 'Sure? [y/N]')
+    >>> session.close()
+    """
+    request: Answer | Pick
+    if isinstance(given, Keys):
+        request = Answer(given)
+    else:
+        keys, menu = Keys.line(given), None if secret else menu_of(engine.detect(seen.screen))
+        named = menu is not None and menu.place(given) is not None
+        request = Pick(given) if named else Answer(keys, text=True, secret=secret)
+    return press(transport, request, seen, engine, clock, sleep)
+
+
 def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine, persons: bool) -> bool:
     """Whether the same prompt stands on a screen that moved, or may: what blinks is soon again as it was seen."""
     if now is None or now.identity != seen.identity:
@@ -122,7 +244,7 @@ def confirm(transport: Transport, request: Request, seen: Snapshot, engine: Engi
         return without
     moves = isinstance(request, Interrupt)
     try:
-        now = transport.capture_amid() if moves and isinstance(transport, Amid) else look(transport)
+        now = transport.capture_moving() if moves and isinstance(transport, Moving) else look(transport)
     except SessionGone as error:
         return Outcome(End.GONE, str(error))
     except TransportError as error:
@@ -194,8 +316,8 @@ def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot, row
         transport.send_below(keys, now, row)
     elif not isinstance(request, Interrupt):
         transport.send(keys, now)
-    elif isinstance(transport, Amid):
-        transport.send_amid(keys, now)
+    elif isinstance(transport, Moving):
+        transport.send_moving(keys, now)
     else:
         raise KeysRefused(transport.target, "its transport presses no key at a screen that moves")
 
@@ -311,7 +433,7 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
     """The reason against the request at what the session shows now; or None."""
     match request:
         case Press() | Choose():
-            return _doubt_of_press(request, now, verdict) or who_asks(verdict, now, seen)
+            return _doubt_of_press(request, now, verdict) or doubt_of_reader(verdict, now, seen)
         case Answer() | Pick():
             return _doubt_of_answer(request, now, verdict)
         case Compose():
@@ -320,7 +442,7 @@ def _doubt(request: Request, seen: Snapshot, now: Snapshot, verdict: Verdict) ->
             return doubt_of_interrupt(verdict, now, seen)
         case Resume():
             lifted = f"it is {verdict.state} now: no limit holds it up"
-            return lifted if verdict.state is not State.QUOTA else who_asks(verdict, now, seen)
+            return lifted if verdict.state is not State.QUOTA else doubt_of_reader(verdict, now, seen)
     return None
 
 

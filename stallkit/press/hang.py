@@ -1,9 +1,13 @@
-"""A session that says it works while nothing happens in it: since when, and by what that is known.  Pure.
+"""A session that says it works while nothing happens in it: since when, and by what that is known.
 
-`Watchdog` is fed with samples of a session at work.  What arrives starts its clock again: data, a token count, the
+`HangDetector` is fed with samples of a session at work.  What arrives starts its clock again: data, a token count, the
 program's own word; so does the first request since data came.  What only moves does not: an animation takes CPU time, a
 status line starts a child every few seconds, a request is sent again without an answer.  While a tool runs below the
 agent, a `sleep` too, its silence is the tool's and the session is not hung.  What is not known never makes it so.
+
+A single check has no history.  It knows for how long nothing has come or gone on the session's connections, for how
+long the turn has taken by the screen's own count or the program's word, and which tools run now.  Where any of these is
+unknown, or no connection is open, a check never says that a session is hung.
 """
 
 from __future__ import annotations
@@ -12,11 +16,25 @@ import re
 
 from attrs import evolve, field, frozen
 
-from stallkit.judging.verdict import Hung
-from stallkit.probes.activity import Activity, Connection, ProcessActivity
+from stallkit.detect.signature import State
+from stallkit.evidence.agents import agents_of
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Hung, Verdict
+from stallkit.probes.activity import Activity, Connection, ProcessActivity, TcpSockets, sample
+from stallkit.signals.process_tree import at_work
 from stallkit.terminal.screen import Screen
 
-__all__ = ["HUNG_AFTER_S", "MAX_GAP_S", "Sighting", "TurnCounters", "Watchdog", "turn_counters"]
+__all__ = [
+    "HUNG_AFTER_S",
+    "MAX_GAP_S",
+    "ActivitySample",
+    "TurnCounters",
+    "HangDetector",
+    "hung_now",
+    "activity_sample",
+    "turn_counters",
+]
 
 HUNG_AFTER_S = 180.0
 MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
@@ -26,7 +44,7 @@ SLACK_S = 2.0  # by which a program's own times may be off
 
 
 @frozen
-class Sighting:
+class ActivitySample:
     """One look at a session that says it works."""
 
     activity: Activity | None = None
@@ -41,13 +59,13 @@ class Sighting:
 
 
 @frozen
-class Watchdog:
+class HangDetector:
     """Since when nothing has happened in a session.
 
     >>> from stallkit.probes.activity import Activity, Connection, ProcessActivity
     >>> silent = Connection("10.0.0.2:4711", "10.0.0.9:443", 90, 800, received_s=200.0, sent_s=199.0)
     >>> agent = ProcessActivity(7, 1, "acme", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
-    >>> hung = Watchdog.begin(0.0, Sighting(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
+    >>> hung = HangDetector.begin(0.0, ActivitySample(Activity(0.0, (agent,), (silent,)), elapsed_s=201.0)).hung()
     >>> hung.evidence[:2]
     ('nothing came on 1 TCP connection for 200 s', 'what was sent 199 s ago has no answer')
     """
@@ -55,14 +73,14 @@ class Watchdog:
     at: float  # the latest look, in seconds of any clock that never goes back
     since: float  # when something last happened
     began: float | None = None  # the turn, where that is known
-    seen: Sighting | None = field(default=None, repr=False)  # the latest at work ...
+    seen: ActivitySample | None = field(default=None, repr=False)  # the latest at work ...
     seen_at: float = float("-inf")  # ... and when that was
     asked: bool = False  # something was sent since data last came
     rests: bool = False  # it did not work at the latest look ...
     rested: bool = False  # ... nor at the one before it, or surely not: its turn is over
 
     @classmethod
-    def begin(cls, now: float, seen: Sighting | None) -> Watchdog:
+    def begin(cls, now: float, seen: ActivitySample | None) -> HangDetector:
         """After the first look, at `now`; `seen` is None where the session does not work.
 
         How long nothing has been received or sent, how long the turn has taken and when the program last said something
@@ -76,7 +94,7 @@ class Watchdog:
         since = now - min([quiet, *known]) if known else now
         return cls(now, since, _began(None, now, seen), seen, now, _asks(seen))
 
-    def then(self, now: float, seen: Sighting | None) -> Watchdog:
+    def then(self, now: float, seen: ActivitySample | None) -> HangDetector:
         """After another look; `seen` as for `begin`."""
         if seen is None:
             return evolve(self, at=now, rests=True, rested=self.rests)
@@ -88,18 +106,18 @@ class Watchdog:
         if self.rested or not known or arrived or any(one.age_s >= TOOL_S for one in self._tools_of(seen, now)):
             if self.rests:  # its turn began since that look, or goes on after a dialog
                 turn_s = 0.0 if seen.elapsed_s is None else seen.elapsed_s
-                return Watchdog(now, now, min(self.at, now - turn_s), seen, now, asked)
+                return HangDetector(now, now, min(self.at, now - turn_s), seen, now, asked)
             anew = before is None or self.began is None or _began_anew(before, seen)
             began = _began(self.began, now, seen) if anew else self.began
             if not known:
-                return evolve(Watchdog.begin(now, seen), began=began)
-            return Watchdog(now, now, began, seen, now, asked)
+                return evolve(HangDetector.begin(now, seen), began=began)
+            return HangDetector(now, now, began, seen, now, asked)
         # a look at rest in between was none
         on = evolve(self, at=now, seen=seen, seen_at=now, asked=asked, rests=False, rested=False)
         said_at = self.since if seen.said_s is None else now - seen.said_s
         return evolve(on, since=said_at) if said_at > self.since + SLACK_S else on
 
-    def at_rest(self, now: float) -> Watchdog:
+    def at_rest(self, now: float) -> HangDetector:
         """After looks that surely show it at rest: what it does next is another turn."""
         return evolve(self, at=now, rests=True, rested=True)
 
@@ -123,7 +141,7 @@ class Watchdog:
         """The processes that this turn started, as far as they are to be told from those that the agent keeps."""
         return self._tools_of(self.seen, self.seen_at)
 
-    def _tools_of(self, seen: Sighting | None, now: float) -> tuple[ProcessActivity, ...]:
+    def _tools_of(self, seen: ActivitySample | None, now: float) -> tuple[ProcessActivity, ...]:
         processes = seen.activity.processes if seen and seen.activity else ()
         by_pid = {one.pid: one for one in processes}
         return tuple(one for one in processes if self._is_tool(one, by_pid.get(one.parent), now))
@@ -135,7 +153,7 @@ class Watchdog:
             return now - process.age_s > self.began - SLACK_S
         return not process.foreground or parent.age_s - process.age_s > COMPANION_S
 
-    def _evidence(self, seen: Sighting, activity: Activity) -> list[str]:
+    def _evidence(self, seen: ActivitySample, activity: Activity) -> list[str]:
         span = self.at - self.since
         found = []
         connections = activity.connections or ()
@@ -157,22 +175,54 @@ class Watchdog:
         return found
 
 
-def _began(before: float | None, now: float, seen: Sighting) -> float | None:
+# --- what one look finds, and what a single check can know ---
+
+
+def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
+    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
+    dog = HangDetector.begin(0.0, activity_sample(verdict, snapshot))
+    return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
+
+
+def activity_sample(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> ActivitySample | None:
+    """What one look at a session at work finds; None where the verdict is not that its program says it works.
+
+    Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
+    """
+    if not verdict.says_it_works:
+        return None
+    counters = turn_counters(snapshot.screen)
+    says = (one for one in verdict.signals if one.counts and one.state is State.WORKING and one.guard is Guard.PROCESS)
+    said_s = min((one.since_s for one in says if one.since_s is not None), default=None)
+    return ActivitySample(sample(_working(verdict, snapshot), sockets), counters.elapsed_s, counters.tokens, said_s)
+
+
+def _working(verdict: Verdict, snapshot: Snapshot) -> tuple[int, ...]:
+    """The processes that work: the agent's own, without the shell or launcher above it, whose tool it would seem."""
+    there = at_work(snapshot)
+    own = {one.pid for one in agents_of(verdict.detection.agents, snapshot.kernel)}
+    return tuple(pid for pid in there if pid in own) or there
+
+
+# --- what happened from one look to the next ---
+
+
+def _began(before: float | None, now: float, seen: ActivitySample) -> float | None:
     """When the turn began, by the screen's own count; what was known before, where it shows none."""
     return now - seen.elapsed_s if seen.elapsed_s is not None else before
 
 
-def _began_anew(before: Sighting, now: Sighting) -> bool:
+def _began_anew(before: ActivitySample, now: ActivitySample) -> bool:
     """Whether the screen's own count went back: it is another turn's, or another step's."""
     return before.elapsed_s is not None and now.elapsed_s is not None and now.elapsed_s < before.elapsed_s
 
 
-def _counted(before: Sighting, now: Sighting) -> bool:
+def _counted(before: ActivitySample, now: ActivitySample) -> bool:
     """Whether its own counts say that something happened between two looks."""
     return now.tokens != before.tokens or _began_anew(before, now)
 
 
-def _came(before: Sighting, now: Sighting) -> bool:
+def _came(before: ActivitySample, now: ActivitySample) -> bool:
     """Whether data came, or whether that is not known."""
     known, received = _by_ends(before), now.connections
     if known is None or received is None:
@@ -182,7 +232,7 @@ def _came(before: Sighting, now: Sighting) -> bool:
     )
 
 
-def _went(before: Sighting, now: Sighting) -> bool:
+def _went(before: ActivitySample, now: ActivitySample) -> bool:
     """Whether anything was sent, or a connection was opened to send it."""
     known = _by_ends(before) or {}
     return any(
@@ -191,11 +241,11 @@ def _went(before: Sighting, now: Sighting) -> bool:
     )
 
 
-def _asks(seen: Sighting) -> bool:
+def _asks(seen: ActivitySample) -> bool:
     return any(one.unanswered for one in seen.connections or ())
 
 
-def _by_ends(seen: Sighting) -> dict[tuple[str, str], Connection] | None:
+def _by_ends(seen: ActivitySample) -> dict[tuple[str, str], Connection] | None:
     return None if seen.connections is None else {(one.local, one.peer): one for one in seen.connections}
 
 

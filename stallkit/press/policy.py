@@ -17,9 +17,8 @@ from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, 
 from stallkit.evidence.agents import Ended
 from stallkit.evidence.facts import plain
 from stallkit.judging.verdict import Verdict
-from stallkit.press.asked import Asked
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
-from stallkit.press.rules import Act, Rule, Scene
+from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 
@@ -64,9 +63,9 @@ class Policy:
 
     __repr__ = short_repr("name", "dialogs", "agents")
 
-    def rule_for(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Rule | None:
+    def rule_for(self, verdict: Verdict | PromptFacts, scene: Scene | None = None) -> Rule | None:
         """The first rule that holds, if one does."""
-        asked = Asked.of(verdict)
+        asked = PromptFacts.of(verdict)
         return next((rule for rule in self.rules if rule.holds(asked, scene, self.agents)), None)
 
     @property
@@ -85,7 +84,7 @@ class Policy:
         """Whether a rule starts anything again."""
         return any(rule.do is Act.RESTART for rule in self.rules)
 
-    def decide(self, verdict: Verdict | Asked, scene: Scene | None = None) -> Decision:
+    def decide(self, verdict: Verdict | PromptFacts, scene: Scene | None = None) -> Decision:
         """What to do about one verdict; rules, agents and packs' own dialogs need the `scene`.  Pure; raises nothing.
 
         >>> from stallkit import Engine, Screen, Snapshot, judge
@@ -93,7 +92,7 @@ class Policy:
         >>> CAREFUL.decide(judge(Engine.default().detect(screen), Snapshot(screen=screen)))
         Escalate(why='doubtful: where the cursor stands is unknown')
         """
-        asked, scene = Asked.of(verdict), scene or Scene()
+        asked, scene = PromptFacts.of(verdict), scene or Scene()
         rule = self.rule_for(asked, scene)
         if rule is None:
             return self._without_rule(asked, scene)
@@ -121,12 +120,12 @@ class Policy:
                 return Escalate(f"{why}; but it may not have ended, so nothing is restarted")
         return Ignore()
 
-    def resumes(self, verdict: Verdict | Asked, scene: Scene | None = None) -> bool:
+    def resumes(self, verdict: Verdict | PromptFacts, scene: Scene | None = None) -> bool:
         """Whether a rule presses keys once the usage limit is over that holds the session up."""
         rule = self.rule_for(verdict, scene)
         return rule is not None and rule.do is Act.RESUME
 
-    def _without_rule(self, asked: Asked, scene: Scene) -> Decision:
+    def _without_rule(self, asked: PromptFacts, scene: Scene) -> Decision:
         match asked.state:
             case State.WORKING | State.IDLE:
                 return Ignore()
@@ -144,7 +143,7 @@ class Policy:
             return self._trusting(asked, scene)
         return Press(asked.signature, asked.keys)
 
-    def _not_its_own(self, asked: Asked, scene: Scene) -> str | None:
+    def _not_its_own(self, asked: PromptFacts, scene: Scene) -> str | None:
         """Why it is no dialog of a pack's own that the profile answers; or None."""
         pack, signature = asked.pack, asked.signature
         if pack is None or signature is None:
@@ -166,7 +165,7 @@ class Policy:
             return f"that {' or '.join(sorted(pack.own))} reads the terminal is not proven{_who_reads(scene)}"
         return None
 
-    def _trusting(self, asked: Asked, scene: Scene) -> Decision:
+    def _trusting(self, asked: PromptFacts, scene: Scene) -> Decision:
         """The key for a folder that an operator named."""
         named = (*self.trust, *([scene.started_in] if scene.started_in else ()))
         if doubt := asked.untrusted(named, scene.cwd):
@@ -181,7 +180,7 @@ class Policy:
             return Escalate("which of its options trusts the folder is not known")
         return Choose(asked.signature, trusts[0].text)
 
-    def _by_rule(self, asked: Asked, scene: Scene, rule: Rule) -> Decision:
+    def _by_rule(self, asked: PromptFacts, scene: Scene, rule: Rule) -> Decision:
         """The key that a rule names; a person wrote it, so what is asked in these words is not judged again."""
         if asked.state is not State.WAITING:
             return Escalate(f"it is {asked.state}: nothing waits for a key")
@@ -210,7 +209,7 @@ class Policy:
             return Escalate("which key says yes cannot be read from it" if affirms else "no safe answer is known")
         return Press(signature, asked.keys)
 
-    def _allowed_once(self, asked: Asked, rule: Rule) -> Decision:
+    def _allowed_once(self, asked: PromptFacts, rule: Rule) -> Decision:
         """Enter at the dialog's own option for this once, if the rule names everything that it asks for."""
         request, signature = asked.request, asked.signature
         if not (request and signature and asked.pack and asked.pack.foreground):
@@ -223,7 +222,7 @@ class Policy:
             return Escalate("which of its options allows it once is not known")
         return Press(signature, _ENTER) if request.once.selected else Choose(signature, request.once.text)
 
-    def _send(self, asked: Asked, scene: Scene, text: str, why: str) -> Decision:
+    def _send(self, asked: PromptFacts, scene: Scene, text: str, why: str) -> Decision:
         """Text for a composer: `stallkit.press.send` types it only where that is surely the agent's own, and empty."""
         if asked.state is not State.IDLE:
             return Escalate(f"{why}; but it is {asked.state}: no composer waits for a text")
@@ -234,13 +233,13 @@ class Policy:
         hands_off = self._hands_off(asked, scene)
         return Escalate(hands_off) if hands_off else Send(text, why)
 
-    def _hands_off(self, asked: Asked, scene: Scene) -> str | None:
+    def _hands_off(self, asked: PromptFacts, scene: Scene) -> str | None:
         if not self.agents or scene.agents(asked, self.agents):
             return None
         return f"hands off: none of {', '.join(sorted(self.agents))} reads the terminal{_who_reads(scene)}"
 
 
-def _doubt(asked: Asked) -> str | None:
+def _doubt(asked: PromptFacts) -> str | None:
     """Why a machine presses nothing here under any policy; or None."""
     if asked.state is not State.WAITING:
         return f"it is {asked.state}: nothing waits for a key"
@@ -251,7 +250,7 @@ def _doubt(asked: Asked) -> str | None:
     return None
 
 
-def _by_name(asked: Asked, scene: Scene) -> str:
+def _by_name(asked: PromptFacts, scene: Scene) -> str:
     """How a person could allow it, in words."""
     by_signature = asked.keys is not None and asked.severity is not Severity.HIGH
     if not (by_signature or asked.labels):

@@ -1,19 +1,38 @@
-"""A policy in a TOML file: a profile, and rules that take precedence."""
+"""A policy in a TOML file: read, written a rule at a time, and its JSON schema for editors.
+
+A file names a profile, and rules that take precedence.
+"""
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from pathlib import Path
-from typing import Mapping
+from typing import Any, Mapping
 
 from attrs import evolve
 
+from stallkit.detect.request import CLOSED
+from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
 from stallkit.errors import ConfigError, UnknownFile
+from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
-from stallkit.press.rules import CONDITIONS, Act, Rule
-from stallkit.settings_files import read_settings
-from stallkit.toml_file import Lines, parse_toml
+from stallkit.press.rules import CONDITIONS, WORDS, Act, PromptFacts, Rule
+from stallkit.toml_file import Lines, parse_toml, read_settings
 
-__all__ = ["DAEMON", "DAEMON_FILE", "KEYS", "PROFILES", "as_policy", "load_policy", "policy_from"]
+__all__ = [
+    "DAEMON",
+    "DAEMON_FILE",
+    "KEYS",
+    "PROFILES",
+    "as_policy",
+    "as_toml",
+    "load_policy",
+    "policy_from",
+    "policy_schema",
+    "policy_table",
+    "rule_for",
+]
 
 _NO_LINES = Lines()
 KEYS = ("format", "name", "profile", "patient", "agents", "trust", "rule")
@@ -131,3 +150,113 @@ def _rule(table: object, path: str, part: str, lines: Lines) -> Rule:
 
 DAEMON = policy_from(parse_toml(DAEMON_FILE.read_bytes(), str(DAEMON_FILE)).data, str(DAEMON_FILE), "daemon")
 PROFILES[DAEMON.name] = DAEMON
+
+
+# --- the rule that would allow what a session asks ---
+
+
+def rule_for(asked: PromptFacts, session: str, option: str | None = None, agent: str | None = None) -> Rule:
+    """The rule that presses at this prompt, in this session, or for this agent wherever it runs.
+
+    Raises ValueError, which says why and what to do, if no rule may, or an option has to be named.
+    """
+    if asked.state is not State.WAITING or asked.name is None or asked.signature is None:
+        raise ValueError(f"it is {asked.state}, and no signature says what is asked: there is nothing to allow")
+    if asked.kind in NEVER_ANSWERED:
+        raise ValueError(f"a machine never answers a {asked.kind}; type it at its own terminal")
+    if asked.kind is Kind.TRUST:
+        folder = next(iter(asked.request.paths("folder") if asked.request else ()), "/its/folder")
+        raise ValueError(f'trust is given to a folder: write trust = ["{folder}"] in the policy')
+    make = partial(Rule, do=Act.PRESS, agent=agent) if agent else partial(Rule, do=Act.PRESS, session=session)
+    if option is not None:
+        if option not in asked.labels:
+            raise ValueError(f"it has no option {option!r}; {_options(asked)}")
+        return make(signature=asked.name, option=_literal(option))
+    if asked.kind is Kind.PERMISSION and asked.request is not None:
+        return make(request=_fields(asked))
+    if asked.kind in NEVER_PRESSED or asked.signature.severity is Severity.HIGH or asked.keys is None:
+        raise ValueError(f"name the option that is chosen, with --option; {_options(asked)}")
+    return make(signature=asked.name)
+
+
+def as_toml(rule: Rule) -> str:
+    """The rule as a table of a policy file.
+
+    >>> print(as_toml(Rule(do="press", signature="shell_yn:yes_no", session="tmux:ci-1")), end="")
+    [[rule]]
+    do = "press"
+    signature = "shell_yn:yes_no"
+    session = "tmux:ci-1"
+    """
+    lines = ["[[rule]]", f'do = "{rule.do}"']
+    for name in ("signature", "option", "session", "agent"):
+        lines += [f"{name} = {_quoted(value)}" for value in getattr(rule, name)]
+    lines += [f"request.{name} = {_quoted(value)}" for name, values in rule.request.items() for value in values]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(asked: PromptFacts) -> Mapping[str, str]:
+    """What the request says, to the letter: all that a rule has to name."""
+    assert asked.request is not None
+    specs = asked.request.specs
+    named = {name: text for name, text in asked.request.fields.items() if text and not specs[name].aside}
+    return {name: _literal(text) for name, text in named.items() if specs[name].type not in CLOSED}
+
+
+def _literal(text: str) -> str:
+    """The text as a shell pattern that fits nothing else."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _options(asked: PromptFacts) -> str:
+    shown = ", ".join(map(repr, asked.labels))
+    return f"it shows {shown}" if shown else "its options cannot be read"
+
+
+# --- the schema ---
+
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_SOME: dict[str, Any] = {"type": "string", "minLength": 1}
+_PATTERNS = some_of(_SOME, {"type": "array", "items": _TEXT, "minItems": 1})
+
+
+def policy_schema() -> dict[str, Any]:
+    """The schema of a policy file."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A policy of stallkit: what it may do"}
+    return {**head, **policy_table()}
+
+
+def policy_table() -> dict[str, Any]:
+    """The schema of a policy as a table of another file."""
+    rule = {
+        "do": schema_of(Act),
+        "why": _TEXT,
+        "text": _TEXT,
+        **{name: _condition(name) for name in CONDITIONS},
+        "request": {"type": "object", "additionalProperties": _PATTERNS},
+        "never": _PATTERNS,
+    }
+    top = {
+        "format": {"const": 1},
+        "name": _TEXT,
+        "profile": {"enum": [*PROFILES]},
+        "patient": {"type": "boolean"},
+        "agents": {"type": "array", "items": _TEXT},
+        "trust": {"type": "array", "items": {"type": "string", "pattern": "^[/~]"}},
+        "rule": {"type": "array", "items": closed(rule, ["do"])},
+    }
+    assert set(top) == set(KEYS)
+    return closed(top)
+
+
+def _condition(name: str) -> dict[str, Any]:
+    """Shell patterns; of the words that a fact can be an editor proposes each."""
+    if name not in WORDS:
+        return _PATTERNS
+    word = some_of({"enum": [*map(str, WORDS[name])]}, {"type": "string", "pattern": r"[*?\[]"})
+    return some_of(word, {"type": "array", "items": word, "minItems": 1})

@@ -22,7 +22,7 @@ from stallkit.terminal.keys import Key, Keys
 from stallkit.terminal.screen import Screen, selected
 from stallkit.terminal.text import cut
 
-__all__ = ["ENTER", "Choosing", "Strokes", "Ticking", "Typing", "choosing", "draft_at_prompt"]
+__all__ = ["ENTER", "Strokes", "Typing", "choosing", "draft_at_prompt"]
 
 ENTER = Keys.parse("Enter")
 _UP, _DOWN = Keys.parse("Up"), Keys.parse("Down")

@@ -10,9 +10,9 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
-from stallkit.probes.process import at_rest
+from stallkit.probes.foreground_job import at_rest
 from stallkit.probes.procfs import PROC, stat_of
-from stallkit.probes.standstill import standstill
+from stallkit.probes.threads import standstill
 
 __all__ = ["TerminalReport", "report"]
 

@@ -14,11 +14,11 @@ from attrs import frozen
 
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes import tty
-from stallkit.probes.process import settled
-from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, ProcEntry, Stat, all_pids
+from stallkit.probes.foreground_job import settled
+from stallkit.probes.procfs import PAGE, ProcEntry, Stat, all_pids
+from stallkit.probes.tty import tty_facts
 
-__all__ = ["WROTE", "Stillness"]
+__all__ = ["Stillness"]
 
 WROTE = "its program wrote something a moment ago"
 
@@ -65,7 +65,7 @@ class Stillness:
 
     def _moved(self) -> str | None:
         """Last of all, in microseconds: what happens from here on is not noticed."""
-        if self._seen.tty is not None and tty.probe(self._terminal) != self._seen.tty:
+        if self._seen.tty is not None and tty_facts(self._terminal) != self._seen.tty:
             return "its terminal takes input in another way now: echo or canonical mode changed, or somebody types"
         if not self._may_write and [member.written for member in self._members] != self._written:
             return WROTE
@@ -82,7 +82,7 @@ class _Opened:
     @property
     def stat(self) -> Stat | None:
         try:
-            return None if self.entry is None else Stat.parse(self.entry.read("stat"))
+            return None if self.entry is None else self.entry.stat()
         except (OSError, ValueError, IndexError):
             return None
 
@@ -107,16 +107,15 @@ class _Opened:
 
 def _opened(pid: int, files: ExitStack) -> _Opened:
     try:
-        at = os.open(f"{PROC}/{pid}", DIRECTORY)
+        entry = files.enter_context(ProcEntry.of(pid))
     except OSError:
         return _Opened(None, None)
-    files.callback(os.close, at)
     try:
-        counters = os.open("io", os.O_RDONLY | os.O_CLOEXEC, dir_fd=at)
+        counters = os.open("io", os.O_RDONLY | os.O_CLOEXEC, dir_fd=entry.at)
     except OSError:
-        return _Opened(ProcEntry(at), None)
+        return _Opened(entry, None)
     files.callback(os.close, counters)
-    return _Opened(ProcEntry(at), counters)
+    return _Opened(entry, counters)
 
 
 def _others(kernel: KernelFacts, members: list[_Opened]) -> bool:

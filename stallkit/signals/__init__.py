@@ -5,10 +5,17 @@ A pack that brings a source imports it from here (docs/signals.md); this package
 
 from stallkit.detect.signature import Kind, State
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.signals.own_file import one_line, read_json, tail_of, write_own
-from stallkit.signals.publisher import Publisher
-from stallkit.signals.sockets import listening_ports
-from stallkit.signals.source import SignalSource, Starter, has_option
+from stallkit.signals.source import (
+    Publisher,
+    SignalSource,
+    Starter,
+    has_option,
+    listening_ports,
+    one_line,
+    read_json,
+    tail_of,
+    write_own,
+)
 
 __all__ = [
     "Guard",

@@ -8,13 +8,15 @@ from attrs import frozen
 
 from stallkit.evidence.facts import How
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.terminal_readers import InnerReader, inner_readers
-from stallkit.signals.askpass import one_line
+from stallkit.probes.readers import InnerReader, inner_readers
+from stallkit.redact.redact import redact
+from stallkit.terminal.marks import plain
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import Patterns
 
-__all__ = ["AskedInside", "asked_inside", "last_prompt"]
+__all__ = ["AskedInside", "asked_inside", "last_prompt", "prompt_line"]
 
+LENGTH = 1_000  # characters of a prompt that are kept
 _of = Patterns("prompts")
 # The end of a question or a label, or what may be answered: [y/N], (yes/no), (Y).
 _PROMPT = re.compile(r"\w.*(?:[?:：？]|[\[(](?:[^\s\[\]()]{1,12}/[^\s\[\]()]{1,12}|\w)[\])])$")
@@ -61,12 +63,21 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
     screen = snapshot.screen
 
     def words(one: InnerReader) -> str | None:
-        return one_line(last_prompt(screen) if one.below else screen.prompt_line.text) or None
+        return prompt_line(last_prompt(screen) if one.below else screen.prompt_line.text) or None
 
     return tuple(
         AskedInside(one.name, one.pid, one.inside, one.terminal, one.below, one.how, words(one))
         for one in inner_readers(kernel.pid)
     )
+
+
+def prompt_line(words: str) -> str:
+    """A prompt as it is told: one line, without what is invisible, without secrets.
+
+    >>> prompt_line("Password for 'https://me:hunter2secret@host.example': ")
+    "Password for 'https://me:[redacted]@host.example':"
+    """
+    return redact(plain(" ".join(words.split())))[:LENGTH]
 
 
 def last_prompt(screen: Screen) -> str:

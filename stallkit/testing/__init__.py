@@ -11,26 +11,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stallkit.testing.clock import FakeClock
+    from stallkit.testing.checks import Session, Stage, check_pack, check_signal, check_signature, check_transport
+    from stallkit.testing.doubles import FakeClock, StandIn
     from stallkit.testing.example import Example, examples
-    from stallkit.testing.pack_checks import check_pack, check_signature
-    from stallkit.testing.signal_checks import check_signal
-    from stallkit.testing.stand_in import StandIn
     from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
-    from stallkit.testing.transport_checks import Session, Stage, check_transport
     from stallkit.transports.memory import MemoryTransport
 
 _HOMES = {
-    "stallkit.testing.clock": ("FakeClock",),
-    "stallkit.testing.example": ("Example", "examples"),
-    "stallkit.testing.pack_checks": ("check_pack", "check_signature"),
-    "stallkit.testing.signal_checks": ("check_signal",),
-    "stallkit.testing.stand_in": ("StandIn",),
-    "stallkit.testing.strategies": ("FORMS", "keys", "near_misses", "packs", "prompt_screens", "screens"),
-    "stallkit.testing.transport_checks": ("Session", "Stage", "check_transport"),
-    "stallkit.transports.memory": ("MemoryTransport",),
+    "stallkit.testing.checks": "Session Stage check_pack check_signal check_signature check_transport",
+    "stallkit.testing.doubles": "FakeClock StandIn",
+    "stallkit.testing.example": "Example examples",
+    "stallkit.testing.strategies": "FORMS keys near_misses packs prompt_screens screens",
+    "stallkit.transports.memory": "MemoryTransport",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [  # each is defined by __getattr__
     "Example",

@@ -1,7 +1,9 @@
-"""A pack's examples as values, and whether an example passes."""
+"""A pack's examples as values, whether an example passes, and the golden form of a screen file."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -15,14 +17,17 @@ from stallkit.errors import PackFormatError
 from stallkit.evidence.agents import asked
 from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.packs.file import read_pack
 from stallkit.packs.load import load_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.packs.screenfile import ensure_closed, parse_screen
 from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import strip
 
 __all__ = [
     "Example",
     "Judges",
+    "difference",
+    "golden",
     "Place",
     "entries",
     "examples",
@@ -210,3 +215,35 @@ def inline(signature: Signature) -> Iterator[Place]:
 
 def _name(match: Match | None) -> str:
     return "nothing" if match is None else f"{match.pack.name}:{match.signature.id}"
+
+
+# --- the golden form of a screen file ---
+
+
+_FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+
+
+def golden(text: str) -> str:
+    r"""The golden text of a screen file: control sequences carried out, a newline at its end.
+
+    The front block and the shown screen stay as they are.  So do credentials: masking cannot tell ``Password: ____``
+    from a password, and a screen without its prompt is useless (`stallkit capture` masks what it writes).
+
+    >>> golden("10%\r\x1b[2KProceed? \x1b[1m[y/N]")
+    'Proceed? [y/N]\n'
+    """
+    text = text.replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    head = front[0] if front else ""
+    body = strip(text[len(head) :])
+    return head + (body if body.endswith("\n") else body + "\n")
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """What changed between two texts, line by line, with every control code written out."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), name, name, n=1, lineterm="")
+    return "\n".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    return ["".join(char if char.isprintable() else repr(char)[1:-1] for char in line) for line in text.split("\n")]

@@ -10,13 +10,12 @@ import pytest
 
 from stallkit.detect.engine import Engine
 from stallkit.errors import PackError
-from stallkit.packs.file import read_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.terminal.screen import Screen
-from stallkit.testing.example import Example, Judges, Place, places, text_of
-from stallkit.testing.golden import difference, golden
-from stallkit.testing.pack_checks import incomplete, judges
+from stallkit.testing.checks import incomplete, judges
+from stallkit.testing.example import Example, Judges, Place, difference, golden, places, text_of
 
-__all__ = ["ExampleItem", "PackFile"]
+__all__ = ["PackFile"]
 
 _GAP = "a known gap; once it passes, rename it to {}-"
 

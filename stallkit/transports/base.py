@@ -13,7 +13,7 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 
 __all__ = [
-    "Amid",
+    "Moving",
     "Below",
     "Closing",
     "OpenTransport",
@@ -103,13 +103,13 @@ class _Closed(Closing):
 
 
 @runtime_checkable
-class Amid(Protocol):
+class Moving(Protocol):
     """A transport that can press a key in a session whose screen moves, as below a spinner that turns."""
 
-    def capture_amid(self) -> Snapshot:
+    def capture_moving(self) -> Snapshot:
         """As `Transport.capture`, and who reads the terminal is asked although its screen moves."""
 
-    def send_amid(self, keys: Keys, seen: Snapshot) -> None:
+    def send_moving(self, keys: Keys, seen: Snapshot) -> None:
         """As `Transport.send`, but what differed between the latest look, `seen`, and the one before may differ again.
 
         Raises KeysRefused, and sends nothing, where more than a few rows did, or anything else changed.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Iterator, Protocol
 
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.probes.process import foreground, probed
+from stallkit.probes.foreground_job import foreground, probed
 from stallkit.probes.stillness import Stillness
-from stallkit.signals.heard import heard
+from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.marks import MarksReader
 from stallkit.transports.base import Closing
@@ -86,7 +86,7 @@ class PexpectTransport(Closing):
             identity=self._identity,
         )
         now = probed(now, self._before, self._spawn.child_fd, self._spawn.pid)
-        self._before = heard(now, self._spawn.pid)
+        self._before = with_signals(now, self._spawn.pid)
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:

@@ -18,9 +18,9 @@ from typing import Callable, Mapping, Sequence
 
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, bad_argument
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.probes.process import foreground, probed
+from stallkit.probes.foreground_job import foreground, probed
 from stallkit.probes.stillness import Stillness
-from stallkit.signals.heard import heard
+from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.marks import MarksReader
 from stallkit.terminal.screen import Screen
@@ -130,7 +130,7 @@ class PtyTransport(Closing):
             identity=self._identity,
         )
         now = probed(now, self._before, self._master, self._process.pid)
-        self._before = heard(now, self._process.pid)
+        self._before = with_signals(now, self._process.pid)
         return self._before
 
     def send(self, keys: Keys, seen: Snapshot) -> None:

@@ -1,23 +1,65 @@
 """Targets such as ``tmux:NAME``, and the transport of each: built in, or of an installed distribution.
 
 A third party adds a transport by an entry point in the group ``stallkit.transports``: its name is the scheme
-(``acme`` for ``acme:ADDRESS``), its object a callable ``open(address, options) -> Transport``.
+(``acme`` for ``acme:ADDRESS``), its object a callable ``open(address, options) -> Transport``.  A saved screen,
+``file:PATH`` or standard input, can be looked at, but accepts no keys.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Callable
 
 from stallkit.entry_points import entry_points
-from stallkit.errors import TransportUnavailable, bad_argument
-from stallkit.transports.base import OpenTransport, Options, Transport, closing_of
-from stallkit.transports.saved import SavedTransport
+from stallkit.errors import KeysRefused, TransportError, TransportUnavailable, UnknownTarget, bad_argument
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.packs.screenfile import ScreenFile, read_screen
+from stallkit.terminal.keys import Keys
+from stallkit.terminal.screen import Screen
+from stallkit.transports.base import Closing, OpenTransport, Options, Transport, closing_of
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["ENTRY_POINTS", "meant_target", "open_target", "schemes"]
+__all__ = ["ENTRY_POINTS", "SavedTransport", "meant_target", "open_target", "schemes"]
+
 
 ENTRY_POINTS = "stallkit.transports"
+
+
+class SavedTransport(Closing):
+    """The transport over one saved screen; every capture is the same."""
+
+    def __init__(self, target: str, saved: ScreenFile) -> None:
+        self.target = target
+        self._saved = saved
+
+    @classmethod
+    def open(cls, address: str, options: Options) -> SavedTransport:
+        """The screen in a file.  Raises TransportError where it cannot be read, PackFormatError for a broken front."""
+        target = f"file:{address}"
+        try:
+            return cls(target, read_screen(Path(address)))
+        except FileNotFoundError as error:
+            raise UnknownTarget(target, "there is no such file", "name one that is there") from error
+        except OSError as error:
+            raise TransportError(target, error.strerror or str(error), "name a file that can be read") from error
+
+    @classmethod
+    def of_text(cls, text: str) -> SavedTransport:
+        """The screen in a text, such as standard input: all of it is screen, without a front block."""
+        return cls("-", ScreenFile(Screen.from_text(text), {}))
+
+    def capture(self) -> Snapshot:
+        """The saved screen, with the facts of its front block."""
+        return self._saved.snapshot(self.target)
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        """Refused: a saved screen accepts no keys."""
+        raise KeysRefused(self.target, "it is a saved screen, not a session")
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
 
 Opener = Callable[[str, Options], Transport]
 

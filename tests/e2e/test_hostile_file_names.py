@@ -9,10 +9,10 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit import Engine
+from stallkit.cli.check_text import as_lines
 from stallkit.cli.common import shown
 from stallkit.detect.signature import State
 from stallkit.press.check import check_session
-from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON

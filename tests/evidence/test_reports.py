@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from acme import ENGINE, screen
 
+from stallkit.cli.check_text import arguments
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
-from stallkit.press.check_text import arguments
 from stallkit.terminal.marks import MarksReader
 
 READS = KernelFacts(listening=True, how="read")

@@ -26,14 +26,14 @@ from stallkit_sessions.register import Register
 from stallkit_sessions.register_tables import Living, packed
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.watched import Watched
+from stallkit_wrap.askpass.prompts import AskedPrompt, publish
 
 from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
+from stallkit.cli.check_text import printed
 from stallkit.cli.commands import cli
 from stallkit.jsonio import dump, load, structure, unstructure
-from stallkit.press.check_text import printed
 from stallkit.probes.procfs import Process
 from stallkit.probes.report import TerminalReport
-from stallkit.signals.askpass import AskedPrompt, publish
 
 HERE = Path(__file__).parent
 Lines = Iterator[tuple[str, str]]

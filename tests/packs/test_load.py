@@ -23,10 +23,10 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.packs import load
-from stallkit.packs.file import parse_pack
 from stallkit.packs.load import load_pack, restored, through
+from stallkit.packs.pack_file import parse_pack
 from stallkit.packs.registry import find
-from stallkit.testing.random_packs import Case, cases
+from stallkit.testing.strategies import Case, cases
 
 CONTENT = b"""format = 1
 [[signature]]

@@ -11,8 +11,10 @@ import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Callable, Iterator
 
+import pluggy
 import pytest
 from acme import ENGINE as ACME
 from attrs import frozen
@@ -20,7 +22,7 @@ from attrs import frozen
 import stallkit
 from stallkit.errors import PackError, PackLoadError
 from stallkit.packs import registry
-from stallkit.packs.registry import Engine, EngineOnce, installed_engine
+from stallkit.packs.registry import Engine, EngineOnce, answers, hookimpl, installed_engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -335,3 +337,50 @@ def test_a_load_that_brought_no_pack_is_tried_again() -> None:
     with pytest.raises(PackError):
         once()
     assert once().packs == ACME.packs and once() is once()
+
+
+MARKERS: list[Callable[[Any], Any]] = [hookimpl, pluggy.HookimplMarker("stallkit")]
+
+
+def module(**functions: object) -> ModuleType:
+    made = ModuleType("acme")
+    vars(made).update(functions)
+    return made
+
+
+@pytest.mark.parametrize("mark", MARKERS)
+def test_a_marked_hook_is_called(mark: Callable[[Any], Any]) -> None:
+    for answer in ([1], [], None, "text"):
+        made = module(stallkit_packs=mark(lambda answer=answer: answer), other=3, Class=dict)
+        assert answers(made) == ([] if answer is None else [answer])
+
+
+def test_what_pluggy_can_do_a_pack_can() -> None:
+    def wrapping() -> Iterator[None]:
+        found = yield
+        return [*found, "wrapped"]  # type: ignore[misc, has-type]
+
+    mark: Any = pluggy.HookimplMarker("stallkit")
+    wrapped = module(
+        stallkit_packs=hookimpl(lambda: [1]), second=mark(wrapping, wrapper=True, specname="stallkit_packs")
+    )
+    assert answers(wrapped) == [[1], "wrapped"]
+    two = module(stallkit_packs=hookimpl(lambda: [1]), second=mark(lambda: [2], specname="stallkit_packs"))
+    assert sorted(answers(two)) == [[1], [2]]
+
+    class Plugin:
+        @hookimpl
+        def stallkit_packs(self) -> list[int]:
+            return [3]
+
+    assert answers(Plugin()) == [[3]]
+    with pytest.raises(pluggy.PluginValidationError, match="more"):
+        answers(module(stallkit_packs=hookimpl(lambda more: [more])))
+
+
+@pytest.mark.parametrize(
+    "made", [module(), module(stallkit_packs=lambda: [1]), module(stalkit_packs=hookimpl(lambda: [1]))]
+)
+def test_no_hook_is_told(made: ModuleType) -> None:
+    with pytest.raises(TypeError, match="no hook stallkit_packs"):
+        answers(made)

@@ -20,9 +20,8 @@ from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.judge import judged
-from stallkit.press.answer import answer
 from stallkit.press.events import Event
-from stallkit.press.gate import End, Outcome, is_secret
+from stallkit.press.gate import End, Outcome, answer, is_secret
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport

@@ -19,10 +19,9 @@ from stallkit.detect.signature import Pack, Signature
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.decisions import Choose
-from stallkit.press.gate import End, Pick, press
+from stallkit.press.gate import End, Pick, answer, press
 from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.e2e

@@ -14,8 +14,7 @@ from terminals import Server, wait_for
 from stallkit.detect.engine import Engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
-from stallkit.press.gate import Pick, press
-from stallkit.press.outcome import End
+from stallkit.press.gate import End, Pick, press
 from stallkit.transports.base import Transport
 from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.press.hang import HUNG_AFTER_S, MAX_GAP_S, TOOL_S, Sighting, Watchdog
+from stallkit.press.hang import HUNG_AFTER_S, MAX_GAP_S, TOOL_S, ActivitySample, HangDetector
 from stallkit.probes.activity import Activity, Connection, ProcessActivity
 
 STEP_S = 5.0
@@ -22,31 +22,33 @@ ANSWERED = evolve(ASKED, received_s=0.5, sent_s=1.0)
 
 def seen(
     *processes: ProcessActivity, connections: tuple[Connection, ...] | None = (ASKED,), at: float = 0.0, **counts: Any
-) -> Sighting:
-    return Sighting(Activity(at, processes or (AGENT, SERVER), connections), **counts)
+) -> ActivitySample:
+    return ActivitySample(Activity(at, processes or (AGENT, SERVER), connections), **counts)
 
 
-def later(sighting: Sighting, by_s: float, spent: float = 0.0) -> Sighting:
+def later(sample: ActivitySample, by_s: float, spent: float = 0.0) -> ActivitySample:
     """The same after a while in which nothing happened, but that `spent` cores were used by the agent's redraw."""
-    activity = sighting.activity
+    activity = sample.activity
     assert activity is not None
     aged = [evolve(one, age_s=one.age_s + by_s) for one in activity.processes]
     aged[0] = evolve(aged[0], cpu_s=aged[0].cpu_s + spent * by_s)
     old = activity.connections
     quiet = old and tuple(evolve(one, received_s=one.received_s + by_s, sent_s=one.sent_s + by_s) for one in old)
-    counted = None if sighting.elapsed_s is None else sighting.elapsed_s + by_s
-    said = None if sighting.said_s is None else sighting.said_s + by_s
-    return evolve(sighting, activity=Activity(activity.at + by_s, tuple(aged), quiet), elapsed_s=counted, said_s=said)
+    counted = None if sample.elapsed_s is None else sample.elapsed_s + by_s
+    said = None if sample.said_s is None else sample.said_s + by_s
+    return evolve(sample, activity=Activity(activity.at + by_s, tuple(aged), quiet), elapsed_s=counted, said_s=said)
 
 
-def silent(first: Sighting, for_s: float, spent: float = 0.2, rested: bool = True) -> tuple[Watchdog, Sighting]:
-    """The watchdog after a turn that began with `first`, and in which nothing happened for so long."""
-    dog = Watchdog.begin(-STEP_S, None).then(0.0, first) if rested else Watchdog.begin(0.0, first)
-    now, sighting = 0.0, first
+def silent(
+    first: ActivitySample, for_s: float, spent: float = 0.2, rested: bool = True
+) -> tuple[HangDetector, ActivitySample]:
+    """The detector after a turn that began with `first`, and in which nothing happened for so long."""
+    dog = HangDetector.begin(-STEP_S, None).then(0.0, first) if rested else HangDetector.begin(0.0, first)
+    now, sample = 0.0, first
     while now < for_s:
-        now, sighting = now + STEP_S, later(sighting, STEP_S, spent)
-        dog = dog.then(now, sighting)
-    return dog, sighting
+        now, sample = now + STEP_S, later(sample, STEP_S, spent)
+        dog = dog.then(now, sample)
+    return dog, sample
 
 
 def test_silence_behind_a_spinner_is_told_with_what_shows_it() -> None:
@@ -76,29 +78,29 @@ def test_a_session_without_a_connection_is_told_as_well() -> None:
 
 def test_what_is_not_known_is_no_hang() -> None:
     assert silent(seen(connections=None), 1_000.0)[0].hung() is None, "its connections"
-    dog = Watchdog.begin(0.0, Sighting())
+    dog = HangDetector.begin(0.0, ActivitySample())
     for now in range(5, 1_000, 5):
-        dog = dog.then(float(now), Sighting())
+        dog = dog.then(float(now), ActivitySample())
     assert dog.hung() is None, "its processes"
 
 
 def test_a_tool_that_this_turn_started_is_waited_for_also_where_it_sleeps() -> None:
-    dog, sighting = silent(seen(AGENT, SERVER, TOOL), 1_000.0)
+    dog, sample = silent(seen(AGENT, SERVER, TOOL), 1_000.0)
     assert dog.hung() is None and [one.name for one in dog.tools] == ["sleep"]
-    assert sighting.activity is not None
-    over = evolve(sighting, activity=evolve(sighting.activity, processes=sighting.activity.processes[:2]))
+    assert sample.activity is not None
+    over = evolve(sample, activity=evolve(sample.activity, processes=sample.activity.processes[:2]))
     dog = dog.then(1_005.0, over)
     assert dog.hung() is None and dog.since == 1_000.0, "when it was last there"
 
 
 def test_a_hang_that_moves_is_one() -> None:
     """An animation takes most of a core, and a status line starts a child every few seconds."""
-    dog, sighting = Watchdog.begin(-STEP_S, None).then(0.0, seen()), seen()
+    dog, sample = HangDetector.begin(-STEP_S, None).then(0.0, seen()), seen()
     for number in range(1, 1 + int(HUNG_AFTER_S / STEP_S)):
-        sighting = later(sighting, STEP_S, spent=0.9)
+        sample = later(sample, STEP_S, spent=0.9)
         child = evolve(TOOL, pid=1_000 + number, age_s=TOOL_S / 5)
-        assert sighting.activity is not None
-        dog = dog.then(number * STEP_S, _processes(sighting, *sighting.activity.processes, child))
+        assert sample.activity is not None
+        dog = dog.then(number * STEP_S, _processes(sample, *sample.activity.processes, child))
     hung = dog.hung()
     assert hung is not None and hung.since_s == HUNG_AFTER_S, "though a child is there at this very look"
 
@@ -110,7 +112,7 @@ def test_a_server_that_an_earlier_turn_left_is_no_tool_of_this_one() -> None:
     assert silent(seen(AGENT, SERVER, old), 1_000.0, rested=False)[0].hung() is None, "when this turn began is unknown"
 
 
-MOVES: dict[str, Callable[[Sighting], Sighting]] = {
+MOVES: dict[str, Callable[[ActivitySample], ActivitySample]] = {
     "data came": lambda one: _connections(one, evolve(ASKED, received=91)),
     "data came on a new connection": lambda one: _connections(one, evolve(ANSWERED, local="10.0.0.2:4712")),
     "a request went out": lambda one: _connections(one, evolve(ASKED, sent=801)),
@@ -123,54 +125,54 @@ MOVES: dict[str, Callable[[Sighting], Sighting]] = {
 }
 
 
-def _connections(one: Sighting, *connections: Connection) -> Sighting:
+def _connections(one: ActivitySample, *connections: Connection) -> ActivitySample:
     assert one.activity is not None
     return evolve(one, activity=evolve(one.activity, connections=connections))
 
 
-def _processes(one: Sighting, *processes: ProcessActivity) -> Sighting:
+def _processes(one: ActivitySample, *processes: ProcessActivity) -> ActivitySample:
     assert one.activity is not None
     return evolve(one, activity=evolve(one.activity, processes=processes))
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_whatever_arrives_starts_the_clock_again(move: Callable[[Sighting], Sighting]) -> None:
+def test_whatever_arrives_starts_the_clock_again(move: Callable[[ActivitySample], ActivitySample]) -> None:
     first = seen(connections=(ANSWERED,), elapsed_s=1.0, tokens="1.2k", said_s=1.0)
-    dog, sighting = silent(first, 500.0, spent=0.0)
+    dog, sample = silent(first, 500.0, spent=0.0)
     assert dog.hung() is not None
     now = dog.at + STEP_S
-    dog = dog.then(now, move(later(sighting, STEP_S)))
+    dog = dog.then(now, move(later(sample, STEP_S)))
     assert dog.hung() is None and dog.since == now
 
 
 def test_a_request_that_is_sent_again_and_again_is_no_sign_of_life() -> None:
-    dog, sighting = silent(seen(connections=(ANSWERED,)), 100.0)
+    dog, sample = silent(seen(connections=(ANSWERED,)), 100.0)
     sent = 0
     for now in range(105, 405, 5):
-        sighting = later(sighting, STEP_S)
+        sample = later(sample, STEP_S)
         if now % 60 == 45:  # it gives up, and asks again on another connection; or on the same one
             sent += 100
             local = f"10.0.0.2:{4800 + now // 120}"
-            sighting = _connections(sighting, evolve(ASKED, local=local, received=0, sent=sent))
-        dog = dog.then(float(now), sighting)
+            sample = _connections(sample, evolve(ASKED, local=local, received=0, sent=sent))
+        dog = dog.then(float(now), sample)
         hung = dog.hung()
         assert (hung is None) is (now < 105 + HUNG_AFTER_S), f"{now}: the first time counts, {dog}"
     assert hung is not None and "has no answer" in hung.evidence[1]
-    answered = _connections(later(sighting, STEP_S), evolve(ANSWERED, local="10.0.0.2:4900", received=7))
+    answered = _connections(later(sample, STEP_S), evolve(ANSWERED, local="10.0.0.2:4900", received=7))
     assert dog.then(405.0, answered).since == 405.0
 
 
 @given(moves=st.lists(st.sampled_from([None, *MOVES]), max_size=60), spent=st.floats(0, 1))
 def test_a_hang_is_never_older_than_the_last_thing_that_happened(moves: list[str | None], spent: float) -> None:
     first = seen(elapsed_s=1.0, tokens="1.2k", said_s=1.0)
-    dog, happened, sighting = Watchdog.begin(-STEP_S, None).then(0.0, first), 0.0, first
+    dog, happened, sample = HangDetector.begin(-STEP_S, None).then(0.0, first), 0.0, first
     for number, move in enumerate(moves, 1):
         now = number * STEP_S
-        before, sighting = sighting, later(sighting, STEP_S, spent)
+        before, sample = sample, later(sample, STEP_S, spent)
         if move is not None:
-            sighting = MOVES[move](sighting)
-        dog, since = dog.then(now, sighting), dog.since
-        if move is not None and _differs(before, sighting, move):
+            sample = MOVES[move](sample)
+        dog, since = dog.then(now, sample), dog.since
+        if move is not None and _differs(before, sample, move):
             happened = now
         assert since <= dog.since <= dog.at == now, "what happened is never forgotten"
         assert dog.since >= happened
@@ -179,7 +181,7 @@ def test_a_hang_is_never_older_than_the_last_thing_that_happened(moves: list[str
         assert dog.hung(after_s=60.0) is None or hung is not None, "hung after a minute: hung after half of one"
 
 
-def _differs(before: Sighting, now: Sighting, move: str) -> bool:
+def _differs(before: ActivitySample, now: ActivitySample, move: str) -> bool:
     """Whether this move is none that was made before: the same number twice is no change."""
     old, new = before.activity, now.activity
     assert old is not None and new is not None
@@ -191,31 +193,31 @@ def _differs(before: Sighting, now: Sighting, move: str) -> bool:
 
 @given(looks=st.lists(st.tuples(st.floats(0.1, 100), st.booleans(), st.booleans()), max_size=60))
 def test_one_that_rests_or_that_was_not_looked_at_is_not_hung(looks: list[tuple[float, bool, bool]]) -> None:
-    sighting = seen()
-    dog, now = Watchdog.begin(0.0, None), 0.0
+    sample = seen()
+    dog, now = HangDetector.begin(0.0, None), 0.0
     for gap, works, known in looks:
-        now, sighting = now + gap, later(sighting, gap)
-        dog = dog.then(now, (sighting if known else Sighting()) if works else None)
+        now, sample = now + gap, later(sample, gap)
+        dog = dog.then(now, (sample if known else ActivitySample()) if works else None)
         hung = dog.hung(after_s=1.0)
         assert hung is None or (works and known and gap <= MAX_GAP_S)
         assert hung is None or hung.since_s <= now
 
 
 def test_one_look_at_rest_between_two_at_work_is_no_new_turn() -> None:
-    dog, sighting = silent(seen(), 100.0)
+    dog, sample = silent(seen(), 100.0)
     dog = dog.then(105.0, None)
     assert dog.hung(after_s=50.0) is None
-    dog = dog.then(110.0, later(sighting, 10.0))
+    dog = dog.then(110.0, later(sample, 10.0))
     assert dog.since == 0.0 and dog.hung(after_s=50.0) is not None
 
 
 def test_a_turn_that_begins_after_a_rest_is_not_as_old_as_the_one_before() -> None:
     """Its request may not be out yet, and the connections of the turn before are as they were."""
-    dog, sighting = silent(seen(), 10.0)
+    dog, sample = silent(seen(), 10.0)
     for rested in (dog.then(15.0, None).then(20.0, None), dog.at_rest(20.0)):
-        again = rested.then(62.0, later(sighting, 52.0))
+        again = rested.then(62.0, later(sample, 52.0))
         assert again.since == 62.0 and again.hung(after_s=50.0) is None
-        assert again.then(120.0, later(sighting, 110.0)).hung(after_s=50.0) is not None
+        assert again.then(120.0, later(sample, 110.0)).hung(after_s=50.0) is not None
 
 
 def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> None:
@@ -225,14 +227,14 @@ def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> Non
 
 
 def test_what_happened_in_a_long_gap_is_unknown() -> None:
-    dog, sighting = silent(seen(), 500.0)
-    dog = dog.then(500.0 + MAX_GAP_S + 1, later(sighting, MAX_GAP_S + 1))
+    dog, sample = silent(seen(), 500.0)
+    dog = dog.then(500.0 + MAX_GAP_S + 1, later(sample, MAX_GAP_S + 1))
     assert dog.hung() is None
 
 
 def test_one_check_knows_what_the_connections_and_the_screen_say() -> None:
     first = later(seen(elapsed_s=1.0), 200.0)
-    assert Watchdog.begin(0.0, first).hung() is not None
+    assert HangDetector.begin(0.0, first).hung() is not None
 
 
 @pytest.mark.parametrize(
@@ -247,5 +249,5 @@ def test_one_check_knows_what_the_connections_and_the_screen_say() -> None:
     ],
     ids=["how long it works", "data came", "a request went out", "no connection", "not known", "a tool"],
 )
-def test_one_check_says_nothing_where_it_cannot_know(first: Sighting) -> None:
-    assert Watchdog.begin(0.0, first).hung() is None
+def test_one_check_says_nothing_where_it_cannot_know(first: ActivitySample) -> None:
+    assert HangDetector.begin(0.0, first).hung() is None

@@ -16,7 +16,7 @@ from terminals import Server, wait_for
 from stallkit.cli.commands import cli
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import Status, check, check_session
-from stallkit.press.hung_check import sighting
+from stallkit.press.hang import activity_sample
 from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -72,7 +72,7 @@ def test_a_program_that_says_nothing_of_work_is_never_hung(ends: ExitStack) -> N
     ends.callback(sleeps.close)
     wait_for(lambda: check(sleeps).verdict.state == "working", "it to run")
     found = check(sleeps)
-    assert sighting(found.verdict, found.snapshot) is None and found.verdict.hung is None
+    assert activity_sample(found.verdict, found.snapshot) is None and found.verdict.hung is None
 
 
 def test_the_command_says_it(ends: ExitStack, tmp_path: Path) -> None:

@@ -97,11 +97,11 @@ def test_a_dialog_that_comes_between_look_and_press_keeps_it_away(
 ) -> None:
     transport = server.start("one", installed(tmp_path, "obeys"), shows="Herding")
     transport.capture()
-    now = transport.capture_amid()
+    now = transport.capture_moving()
     tty = server.tmux("display-message", "-p", "-t", "=one:", "#{pane_tty}").strip()
     Path(tty).write_bytes("\x1b[7H\x1b[2K ❯ 1. Yes".encode())
     with pytest.raises(KeysRefused, match="it changed since it was looked at"):
-        transport.send_amid(Keys.parse("Escape"), now)
+        transport.send_moving(Keys.parse("Escape"), now)
     assert keys(tmp_path) == b""
 
 

@@ -16,8 +16,8 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON, PROFILES, as_policy
+from stallkit.press.reader_check import is_proven, proven
 from stallkit.press.rules import Rule, Scene
-from stallkit.press.who_asks import is_proven, proven
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 

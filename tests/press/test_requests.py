@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_stand_in import installed_agent
 from attrs import evolve
+from drawn_dialog import PROGRAM, SCREENS
 from looks import reads
+from terminals import Server, wait_for
 
+from stallkit import check
+from stallkit.cli.policy_replay import replayed
 from stallkit.detect.dialog import Dialog, Element, Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
@@ -18,10 +23,10 @@ from stallkit.evidence.facts import TtyFacts
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
+from stallkit.packs.screenfile import read_screen
 from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
-from stallkit.press.logged import replayed
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule, Scene
@@ -262,3 +267,24 @@ def test_a_log_tells_what_a_policy_would_have_done(tmp_path: Path) -> None:
     log.path.write_text("{}\n")
     with pytest.raises(ConfigError, match="no event"):
         list(replayed(log.path, POLICY, ENGINE))
+
+
+RULE_LIVE = Rule(do="press", agent="claude", request={"command": ["git status*"]}, never=["*rm *"])
+POLICY_LIVE = Policy("night", rules=[RULE_LIVE])
+
+
+@pytest.mark.parametrize(("command", "keys"), [("git status", b"\r"), ("git status; rm -rf ~", b"")])
+def test_the_command_decides(server: Server, tmp_path: Path, command: str, keys: bytes) -> None:
+    shown = read_screen(SCREENS / "hit-bash-narrow.txt").screen.text.replace("rm -rf build && ls", command)
+    program, screen, heard = installed_agent(tmp_path), tmp_path / "screen", tmp_path / "heard"
+    screen.write_text(shown, encoding="utf-8")
+    heard.touch()
+    session = server.start(
+        "a", str(program), "-c", PROGRAM, str(heard), str(screen), shows="Tab to amend", size=(40, 24)
+    )
+    result = check(session, POLICY_LIVE)
+    assert isinstance(result.decision, Press) is bool(keys), result.decision
+    if keys:
+        wait_for(lambda: "Working" in session.capture().screen.text, "what the program says after a key")
+    check(session, POLICY_LIVE)
+    assert heard.read_bytes() == keys

@@ -11,7 +11,7 @@ from typing import Callable
 from terminals import wait_for
 
 from stallkit.evidence.facts import KernelFacts
-from stallkit.probes import process
+from stallkit.probes import foreground_job
 from stallkit.probes.procfs import ProcEntry
 from stallkit.transports.pty import PtyTransport
 
@@ -93,7 +93,7 @@ class Running:
 
     def look(self, entry: type[ProcEntry] = ProcEntry) -> KernelFacts:
         self.transport.pump()
-        return process.probe(self.master, self.pid, entry)
+        return foreground_job.probe(self.master, self.pid, entry)
 
     def until(self, condition: Callable[[KernelFacts], object], what: str) -> KernelFacts:
         """The first look of which a condition holds."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.evidence.facts import names_of, plain
-from stallkit.probes.command_line import takes_commands
+from stallkit.probes.procfs import takes_commands
 
 
 def takes(line: str) -> bool | None:

@@ -15,8 +15,8 @@ from terminals import wait_for
 
 from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes import tty
 from stallkit.probes.stillness import Stillness
+from stallkit.probes.tty import tty_facts
 from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
@@ -46,7 +46,7 @@ while 1: time.sleep(1000)
 
 
 def seen_of(running: Running) -> Snapshot:
-    return Snapshot(Screen.from_text("? "), kernel=running.look(), tty=tty.probe(running.master))
+    return Snapshot(Screen.from_text("? "), kernel=running.look(), tty=tty_facts(running.master))
 
 
 @pytest.mark.parametrize(("act", "why"), ACTS.values(), ids=ACTS)

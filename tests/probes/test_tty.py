@@ -12,7 +12,7 @@ from programs import Running, python
 from terminals import wait_for
 
 from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes import tty
+from stallkit.probes.tty import tty_facts
 
 Run = Callable[[list[str]], Running]
 
@@ -31,7 +31,7 @@ Run = Callable[[list[str]], Running]
 def test_both_ends_say_the_same(run: Run, stty: str, expected: TtyFacts) -> None:
     running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
     running.shows("set")
-    assert tty.probe(running.path) == tty.probe(running.master) == expected
+    assert tty_facts(running.path) == tty_facts(running.master) == expected
 
 
 @pytest.mark.parametrize(("stty", "unread"), [("icanon", 4), ("-icanon", 6)])
@@ -41,8 +41,8 @@ def test_what_was_typed_and_nobody_read_is_counted_in_whole_lines_if_lines_are_r
     running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
     running.shows("set")
     os.write(running.master, b"yes\rno")
-    wait_for(lambda: tty.probe(running.path).unread == unread, f"{unread} bytes: {tty.probe(running.path)}")
-    assert tty.probe(running.master) == tty.probe(running.path)
+    wait_for(lambda: tty_facts(running.path).unread == unread, f"{unread} bytes: {tty_facts(running.path)}")
+    assert tty_facts(running.master) == tty_facts(running.path)
 
 
 def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
@@ -50,9 +50,9 @@ def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     reading, writing = os.pipe()
     for terminal in (str(tmp_path), "/dev/null", "", "a\0b", reading, -1, 10**6):
-        assert tty.probe(terminal) == TtyFacts(), terminal
+        assert tty_facts(terminal) == TtyFacts(), terminal
     for name in ("fifo", "file", "none"):
-        assert tty.probe(str(tmp_path / name)) == TtyFacts(), name
+        assert tty_facts(str(tmp_path / name)) == TtyFacts(), name
     os.close(reading)
     os.close(writing)
 
@@ -61,13 +61,13 @@ def test_a_terminal_that_hung_up_is_unknown(run: Run) -> None:
     running = run(["true"])
     wait_for(lambda: running.transport.capture().alive is False, "the end")
     running.transport.close()
-    assert tty.probe(running.path) == TtyFacts()
+    assert tty_facts(running.path) == TtyFacts()
 
 
 def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
     running = run(["cat"])
     code = (
-        "import sys; from stallkit.probes import tty; print(tty.probe(sys.argv[1]).echo)\n"
+        "import sys; from stallkit.probes.tty import tty_facts; print(tty_facts(sys.argv[1]).echo)\n"
         "try: open('/dev/tty')\n"
         "except OSError: print('none')"
     )

@@ -11,8 +11,8 @@ from programs import BUSY, OTHERS, READERS, Run, Running
 from terminals import wait_for
 
 from stallkit.evidence.facts import KernelFacts
-from stallkit.probes import tty
 from stallkit.probes.procfs import ProcEntry
+from stallkit.probes.tty import tty_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 
@@ -36,7 +36,7 @@ CASES = {name: command for name, (command, _, _) in READERS.items()} | BUSY | OT
 def settled(running: Running, name: str) -> KernelFacts:
     """The facts of one who may read them all, once the program waits as it is meant to."""
     if "setraw" in str(CASES[name]):
-        wait_for(lambda: tty.probe(running.master).canonical is False, "raw mode")
+        wait_for(lambda: tty_facts(running.master).canonical is False, "raw mode")
     if name in READERS:
         return running.until(lambda facts: facts.listening, f"{name} to wait")
     busy = 1 if name == "a loop" else 0

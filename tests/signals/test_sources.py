@@ -17,9 +17,8 @@ from agent_stand_in import NAME, SOURCE, Acme, AcmeSession
 from stallkit.detect.signature import State
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.signals import Starter
-from stallkit.signals.heard import ENTRY_POINTS, installed_sources, signals_below
-from stallkit.signals.per_start import command_with_signals, remove_files
-from stallkit.signals.publisher import Publisher
+from stallkit.signals.collect import ENTRY_POINTS, command_with_signals, installed_sources, remove_files, signals_below
+from stallkit.signals.source import Publisher
 
 ROOT = Path(__file__).parents[2]
 POINTS = "acme = agent_stand_in:SOURCE\nbroken = agent_stand_in:nothing\nwrong = agent_stand_in:installed_agent\n"
@@ -138,8 +137,8 @@ def test_a_source_may_have_nothing_to_add(agent: Acme) -> None:
 AGENTS = re.compile(r"\b(aider|claude|codex|copilot|gemini|opencode|pi|qwen)\b", re.IGNORECASE)
 KNOWS_NONE = [
     *(ROOT / "stallkit/signals").glob("*.py"),
-    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/signal_checks.py")),
-    *(ROOT / "stallkit" / name for name in ("testing/stand_in.py", "probes/command_line.py", "probes/process_tree.py")),
+    *(ROOT / "stallkit" / name for name in ("evidence/signals.py", "evidence/signal.py", "testing/checks.py")),
+    *(ROOT / "stallkit" / name for name in ("testing/doubles.py", "probes/procfs.py", "probes/activity.py")),
 ]
 
 

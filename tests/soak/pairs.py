@@ -25,10 +25,9 @@ from soak.parts import Figure, Part, Run
 from soak.tmuxes import SoakServer
 from stallkit.detect.engine import Engine
 from stallkit.packs.registry import installed_engine
-from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.decisions import Press
-from stallkit.press.gate import press
+from stallkit.press.gate import answer, press
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 

@@ -23,7 +23,8 @@ from attrs import frozen
 from posted import Site
 
 from soak.parts import Figure, Part, Run
-from stallkit.settings_files import allow, read_settings
+from stallkit.settings_files import allow
+from stallkit.toml_file import read_settings
 
 OTHER = 65_534  # nobody's uid
 WHAT = 'do = "press"\nsignature = ["shell_yn:yes_no", "shell_yn:proceed_question"]\nsession = "tmux:asks"\n'

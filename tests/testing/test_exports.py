@@ -11,7 +11,7 @@ from stallkit import testing
 
 def test_every_public_name_is_defined_once() -> None:
     assert sorted(set(testing.__all__)) == list(testing.__all__)
-    assert sorted(name for names in testing._HOMES.values() for name in names) == sorted(testing.__all__)
+    assert sorted(name for names in testing._HOMES.values() for name in names.split()) == sorted(testing.__all__)
     for name in testing.__all__:
         value = getattr(testing, name)
         assert value.__doc__ and not isinstance(value, ModuleType), name

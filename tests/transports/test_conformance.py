@@ -16,7 +16,7 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport, check_transport
-from stallkit.testing.transport_checks import Session, Stage
+from stallkit.testing.checks import Session, Stage
 from stallkit.transports.base import Transport
 from stallkit.transports.pexpect import PexpectTransport
 from stallkit.transports.pty import PtyTransport

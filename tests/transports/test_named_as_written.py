@@ -18,7 +18,7 @@ from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
-from stallkit.transports.base import Amid, Transport, closing_of
+from stallkit.transports.base import Moving, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 
 
@@ -73,7 +73,7 @@ def test_what_a_target_opens_is_closed_at_the_end(tmp_path: Path) -> None:
         assert saved.capture().screen.text == "Proceed? [y/N]"
     with closing_of(Foreign()) as foreign:
         assert (foreign.target, foreign.capture().screen.text) == ("acme:one", "$")
-        assert isinstance(foreign, Transport) and not isinstance(foreign, Amid)
+        assert isinstance(foreign, Transport) and not isinstance(foreign, Moving)
     assert Foreign.closed
 
 

@@ -10,7 +10,7 @@ from stallkit_lab.evaluate.holdout import installed_package_dirs
 from stallkit_lab.matrix import Row, as_markdown, matrix
 
 from stallkit import Pack
-from stallkit.packs.file import read_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.packs.registry import installed
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "matrix.md"

@@ -282,7 +282,7 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: boo
 def test_of_two_one_stays(house: House) -> None:
     house.start("a")
     [pid] = house.monitors
-    code = "import sys; from stallkit.sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
+    code = "import sys; from stallkit_sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
     assert house.child(code) == 0
     assert house.monitors == [pid]
 

@@ -15,7 +15,7 @@ from terminals import Server, wait_for
 from stallkit.press.check import Status, check
 from stallkit.press.events import Event
 from stallkit.press.policy_file import DAEMON
-from stallkit.probes.process import WITH_IT_S
+from stallkit.probes.foreground_job import WITH_IT_S
 
 pytestmark = pytest.mark.e2e
 
@@ -24,7 +24,7 @@ ASKS = """
 import os, sys, time
 from pathlib import Path
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.signals.askpass import AskedPrompt, askpass_dir, publish, withdraw
+from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, withdraw
 ours = Process.ours()
 waits = (time.time(), "/", ours.pid, ours.started, boot_id())
 prompt = AskedPrompt("ssh", ours.pid, "Enter passphrase for key", "secret", *waits)

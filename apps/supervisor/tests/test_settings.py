@@ -18,8 +18,9 @@ from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import DAEMON
 from stallkit.settings import configured_policy
-from stallkit.settings_files import allow, read_settings
+from stallkit.settings_files import allow
 from stallkit.terminal.keys import Keys
+from stallkit.toml_file import read_settings
 
 WHOLE = """
 format = 1

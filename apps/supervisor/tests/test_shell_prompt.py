@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from stallkit_supervisor.idle_shell import idle_shell
 from stallkit_supervisor.shell_prompt import ShellPrompt, prompt_of
 from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import End, Outcome
-from stallkit.probes.idle_shell import idle_shell
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.tmux.pane import TmuxTransport

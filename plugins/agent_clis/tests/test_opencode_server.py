@@ -12,7 +12,7 @@ import pytest
 from stallkit_agent_clis.opencode_server import SOURCE
 
 from stallkit.signals import Guard, Kind, Publisher, Signal, State
-from stallkit.signals.heard import signals_below
+from stallkit.signals.collect import signals_below
 from stallkit.testing import check_signal
 
 # It calls itself by argv[1], listens, and answers with the files of its folder; what it was asked goes to a file.

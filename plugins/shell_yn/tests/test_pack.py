@@ -3,7 +3,7 @@
 import pytest
 
 from stallkit import Engine, Screen, Snapshot, judge, load_pack
-from stallkit.press.asked import Asked
+from stallkit.press.rules import PromptFacts
 
 ENGINE = Engine([load_pack("stallkit_shell_yn")])
 
@@ -36,4 +36,4 @@ def test_no_machine_answers_it(text: str) -> None:
 )
 def test_keys(text: str, keys: str) -> None:
     found = ENGINE.detect(Screen.from_text(text))
-    assert str(Asked.of(judge(found, Snapshot(screen=found.screen))).keys) == keys
+    assert str(PromptFacts.of(judge(found, Snapshot(screen=found.screen))).keys) == keys

@@ -13,8 +13,8 @@ from typing import Any
 
 import others
 
-from stallkit.probes.process import probe
-from stallkit.probes.tty import probe as probe_tty
+from stallkit.probes.foreground_job import probe
+from stallkit.probes.tty import tty_facts
 from unknown.model import Model
 
 __all__ = ["Stage"]
@@ -70,7 +70,7 @@ class Stage(others.Stage):
             hits += kernel.listening is True
             how = kernel.how or how
             time.sleep(1 / SAMPLES)
-        modes, comm = probe_tty(tty), made["pane_current_command"]
+        modes, comm = tty_facts(tty), made["pane_current_command"]
         same = self._hidden(self.screen()) == self._hidden(made["screen"])
         label = made["label"] | ({"ended_turn": ended} if ended else {})
         return made | {

@@ -1,14 +1,16 @@
 """Every pane of one tmux server, looked at in a few calls: a list, then the panes in which something happened.
 
 Each call is a plain client of its own: nothing stays connected, so nothing has to be reconnected, and a server that
-stopped or ended costs one deadline at most.  `transports.tmux.call` says why there is no client in control mode.
+stopped or ended costs one deadline at most.  `transports.tmux.call` says why there is no client in control mode.  How
+the commands are written and their answers read is pure; `format.Frame` separates the parts of an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
-from typing import Callable, Collection, Mapping, Sequence
+from typing import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -17,14 +19,55 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.procfs import Process
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, failure, lost_socket
-from stallkit.transports.tmux.fleet_format import Listed, Look, Row, Said, listed, looks, to_list, to_look
-from stallkit.transports.tmux.format import Frame
+from stallkit.transports.tmux.format import (
+    DRAWN,
+    LOOK,
+    PRINTED,
+    Frame,
+    fields_of,
+    identity_of,
+    lines_of,
+    look_commands,
+    screen_of,
+    snapshot_of,
+)
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["Fleet", "Row", "Sweep"]
+__all__ = ["Fleet", "Look", "Row", "Said", "Sweep", "listed", "looks", "to_list", "to_look"]
+
+_PLACE = ("#{window_index},#{pane_index}", "#{session_name}")
+_ANY = "%ANY"  # stands for a pane
+_PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; the captures follow it
+
 
 BATCH = 100  # panes in one call, which blocks the server for about 30 ms
 _STEP_S = 0.5  # a wall clock that jumps at least this much was set; time servers slew by less
+
+Said = tuple[str, ...]  # the parts of one line
+
+
+@frozen
+class Row:
+    """One pane of a server: its process, and when its window last had output."""
+
+    name: str  # "session:window.pane", for people
+    session: str
+    window: int
+    index: int
+    identity: Identity
+    activity: int  # seconds of the server's wall clock
+    dead: bool
+    tty: str  # the path of its terminal
+
+    @property
+    def pane(self) -> str:
+        """Its number: "%3"."""
+        return self.identity.pane
+
+    @property
+    def target(self) -> str:
+        """Its own target: "tmux:%3"."""
+        return f"tmux:{self.pane}"
 
 
 @frozen
@@ -35,25 +78,6 @@ class Sweep:
     looks: dict[str, Snapshot | TransportError] = field(repr=False)  # by pane id: captured now, or the pane's error
     unchanged: frozenset[str] = field(repr=False)  # pane ids: wanted, and nothing was printed since the last capture
     gone: tuple[Row, ...] = ()  # missing in two sweeps in a row; reported once
-
-
-@frozen
-class _Held:
-    """The latest look at a pane; `settled` where later output is sure to change `window_activity`."""
-
-    look: Look
-    settled: bool
-
-
-@frozen
-class _Known:
-    """What one sweep keeps for the next."""
-
-    listed: Mapping[Said, Listed] = field(factory=dict)
-    held: Mapping[str, _Held] = field(factory=dict)  # by pane id
-    missing: Mapping[Identity, Row] = field(factory=dict)  # missing in one sweep
-    server: Process | None = None  # a socket can be lost while its server still runs
-    drift: float | None = None  # of the wall clock against the monotonic one
 
 
 def _every(row: Row) -> bool:
@@ -79,8 +103,8 @@ class Fleet:
     async def sweep(self, wanted: Callable[[Row], bool] = _every, fresh: Collection[str] = ()) -> Sweep:
         """Look at the wanted panes where something happened since the last sweep, and at those in `fresh` (pane ids).
 
-        Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`probes.process.probed`).  Where a
-        pane shows the same as before, its screen is the same object.
+        Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`foreground_job.probed`).  Where
+        a pane shows the same as before, its screen is the same object.
 
         Raises CaptureTimeout, TransportUnavailable or another TransportError where looking failed.  Then no state
         changes, and the next sweep reports what this one missed.  A server that does not run has no panes.
@@ -139,7 +163,7 @@ class Fleet:
             raise TransportError(self.target, str(error), "see whether tmux answers by hand") from error
 
     async def _look(
-        self, rows: Sequence[Row], last: Mapping[str, Look], held: dict[str, _Held]
+        self, rows: Sequence[Row], last: Mapping[str, Look], held: dict[str, _LastLook]
     ) -> dict[str, Snapshot | TransportError]:
         """What these panes show, or why that is unknown; looks are added to `held` for the next sweep."""
         frame = Frame()
@@ -163,7 +187,7 @@ class Fleet:
             else:
                 seen[row.pane] = look.snapshot
                 # Output later in the same second does not change `window_activity`.
-                held[row.pane] = _Held(look, settled=not began <= look.activity <= over)
+                held[row.pane] = _LastLook(look, settled=not began <= look.activity <= over)
         return seen
 
 
@@ -176,3 +200,127 @@ def _missing(rows: Collection[Row], before: _Known) -> tuple[tuple[Row, ...], di
         if line.row.identity not in present:
             missing[line.row.identity] = line.row
     return gone, missing
+
+
+@frozen
+class _LastLook:
+    """The latest look at a pane; `settled` where later output is sure to change `window_activity`."""
+
+    look: Look
+    settled: bool
+
+
+@frozen
+class _Known:
+    """What one sweep keeps for the next."""
+
+    listed: Mapping[Said, Listed] = field(factory=dict)
+    held: Mapping[str, _LastLook] = field(factory=dict)  # by pane id
+    missing: Mapping[Identity, Row] = field(factory=dict)  # missing in one sweep
+    server: Process | None = None  # a socket can be lost while its server still runs
+    drift: float | None = None  # of the wall clock against the monotonic one
+
+
+@frozen
+class Listed:
+    """A row, and what tmux reports of the pane except its place: equal while nothing is printed, pressed or resized."""
+
+    row: Row
+    state: Said
+
+
+@frozen
+class Look:
+    """One look at a pane, and its state as in a list of the same moment."""
+
+    snapshot: Snapshot
+    state: Said
+    activity: int
+    drawn_from: Said  # all values that the screen was made from
+
+
+# --- the commands, and how their answers are read ---
+
+
+def to_list(frame: Frame) -> list[str]:
+    """The words of the call that lists every pane."""
+    return ["list-panes", "-a", "-F", frame.line(*LOOK, *_PLACE), ";", *frame.end]
+
+
+def to_look(panes: Iterable[str], frame: Frame) -> str:
+    """The commands that look at these panes, one a line; a server carries them all out at one moment."""
+    # No word has a quote in it.
+    one = "".join([f"{shlex.join(command)}\n" for command in look_commands(_ANY, frame, *_PLACE)])
+    return "".join([*[one.replace(_ANY, pane) for pane in panes], f"{shlex.join(frame.end)}\n"])
+
+
+def listed(answer: str, frame: Frame, before: Mapping[Said, Listed]) -> dict[Said, Listed]:
+    """Every pane in the answer to `to_list`; a pane with the same line as `before` is taken from there.
+
+    Raises ValueError for an answer that was cut, or is invalid.
+    """
+    return {parts: before.get(parts) or _listed(parts) for parts, _ in _panes(answer, frame)}
+
+
+def looks(answer: str, frame: Frame, taken_at: float, before: Mapping[str, Look]) -> dict[str, Look | ValueError]:
+    """The looks in the answer to `to_look`, by pane, or why one cannot be read; missing panes are left out.
+
+    A screen made from the same values as before is the same object.  Raises ValueError for an answer that was cut.
+    """
+    found: dict[str, Look | ValueError] = {}
+    for parts, captured in _panes(answer, frame):
+        _, _, pane, pid, *_ = [*parts[0].split(","), "", "", "", ""]
+        if not pid:  # there is no such pane, which display-message does not report
+            continue
+        try:
+            found[pane] = _look(parts, captured, taken_at, before.get(pane))
+        except ValueError as error:
+            found[pane] = error
+    return found
+
+
+def _panes(answer: str, frame: Frame) -> Iterator[tuple[Said, str]]:
+    """The line of each pane, and what follows it."""
+    parts = frame.parts(answer)
+    if len(parts) % (_PARTS + 1):
+        raise ValueError(f"tmux answered {len(parts)} parts")
+    for start in range(0, len(parts), _PARTS + 1):
+        yield tuple(parts[start : start + _PARTS]), parts[start + _PARTS]
+
+
+def _listed(parts: Said) -> Listed:
+    numbers, _, _, place, session = parts
+    window, index = map(int, place.split(","))
+    fields = fields_of(numbers)
+    row = Row(
+        name=f"{session}:{window}.{index}",
+        session=session,
+        window=window,
+        index=index,
+        identity=identity_of(fields),
+        activity=int(fields[PRINTED]),
+        dead=fields["pane_dead"] == "1",
+        tty=fields["pane_tty"],
+    )
+    return Listed(row, _state(parts))
+
+
+def _look(parts: Said, captured: str, taken_at: float, before: Look | None) -> Look:
+    numbers, command, title, *_ = parts
+    fields = fields_of(numbers) | {"pane_current_command": command}
+    drawn_from = (captured, title, *[fields[name] for name in DRAWN])
+    if before is not None and before.drawn_from == drawn_from:
+        screen = before.snapshot.screen
+    else:
+        lines = lines_of(captured)
+        rows = int(fields["pane_height"])
+        if not rows < len(lines) <= 2 * rows:
+            raise ValueError(f"tmux answered {len(lines)} lines for a screen of {rows}")
+        screen = screen_of(fields, title, lines)
+    snapshot = snapshot_of(fields, screen, f"tmux:{fields['pane_id']}", taken_at)
+    return Look(snapshot, _state(parts), int(fields[PRINTED]), drawn_from)
+
+
+def _state(parts: Said) -> Said:
+    """The part that a list and a look share: a window may be in several sessions, and have another name in each."""
+    return parts[: len(LOOK)]

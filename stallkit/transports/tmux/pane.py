@@ -15,13 +15,13 @@ from attrs import evolve
 
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.process import probed
+from stallkit.probes.foreground_job import probed
 from stallkit.probes.stillness import Stillness
-from stallkit.signals.heard import heard
+from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.text import cells
 from stallkit.transports.base import DEADLINE_S, Closing, Options
-from stallkit.transports.tmux.call import Server, quoted
+from stallkit.transports.tmux.call import DeferredCommand, Server, quoted
 from stallkit.transports.tmux.format import (
     PRESSED,
     Frame,
@@ -30,9 +30,8 @@ from stallkit.transports.tmux.format import (
     screen_of,
     snapshot_of,
 )
-from stallkit.transports.tmux.held import Held, complete, held_look, held_parts
+from stallkit.transports.tmux.guard import PaneGuard, complete, guarded_look, guarded_parts
 from stallkit.transports.tmux.listen import PanePipe
-from stallkit.transports.tmux.two_steps import TwoSteps
 
 __all__ = ["TmuxTransport"]
 
@@ -61,8 +60,8 @@ class TmuxTransport(Closing):
         self._name = None if ":" in name or name.startswith("%") else name
         self._closed = False
         self._identity: str | None = None
-        self._latest: tuple[Snapshot, dict[str, str], Held] | None = None
-        self._earlier: Held | None = None  # of the look before
+        self._latest: tuple[Snapshot, dict[str, str], PaneGuard] | None = None
+        self._earlier: PaneGuard | None = None  # of the look before
         self._listen = options.listen
         self._pipe: PanePipe | None = None
         self._server = Server(options, binary)
@@ -81,14 +80,14 @@ class TmuxTransport(Closing):
         """One look, in one call of tmux.  Raises SessionGone, CaptureTimeout, TransportUnavailable, TransportError."""
         return self._capture(moves=False)
 
-    def capture_amid(self) -> Snapshot:
+    def capture_moving(self) -> Snapshot:
         """The same, and who reads the terminal is asked although the screen moves.  Raises as `capture` does."""
         return self._capture(moves=True)
 
     def _capture(self, moves: bool) -> Snapshot:
         frame = Frame()
-        answer = self._run(*held_look(self._at, frame))
-        fields, held, snapshot = _read(frame, answer, self.target)
+        answer = self._run(*guarded_look(self._at, frame))
+        fields, guard, snapshot = _read(frame, answer, self.target)
         if self._identity is None:
             self._identity, self._at = snapshot.identity, fields["pane_id"]
         elif snapshot.identity != self._identity:
@@ -96,13 +95,13 @@ class TmuxTransport(Closing):
             raise SessionGone(self.target, "another process or server has its place now")
         before = self._latest[0] if self._latest else None
         leader = identity_of(fields).pid
-        snapshot = heard(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
+        snapshot = with_signals(probed(snapshot, before, fields["pane_tty"], leader, moves=moves), leader)
         if self._pipe is None and self._listen:
             self._pipe = PanePipe(self._run, self._at)
         if self._pipe is not None:
             snapshot = evolve(snapshot, marks=self._pipe.heard(alive=snapshot.alive is not False))
         self._earlier = self._latest[2] if self._latest else None
-        self._latest = (snapshot, fields, held)
+        self._latest = (snapshot, fields, guard)
         return snapshot
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
@@ -112,29 +111,29 @@ class TmuxTransport(Closing):
         server, in the same command that sends.  Where it printed a moment ago, waits for a second at most, since tmux
         knows the second of the latest output.  Raises KeysRefused, nothing sent, also where tmux does not answer.
         """
-        self._send(keys, seen, self._held(seen))
+        self._send(keys, seen, self._guard(seen))
 
-    def send_amid(self, keys: Keys, seen: Snapshot) -> None:
+    def send_moving(self, keys: Keys, seen: Snapshot) -> None:
         """The same where a spinner turns: what moved between the latest two looks may move on, nothing else.
 
         The rows that moved are still held to what they began and ended with.  Raises as `send` does.
         """
-        latest, earlier = self._held(seen), self._earlier
+        latest, earlier = self._guard(seen), self._earlier
         if earlier is None:
             raise KeysRefused(self.target, "it was looked at only once")
         try:
-            held = latest.amid(earlier)
+            guard = latest.without_moves(earlier)
         except ValueError as error:
             raise KeysRefused(self.target, str(error)) from None
-        self._send(keys, seen, held, moves=True)
+        self._send(keys, seen, guard, moves=True)
 
     def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
         """The same, but what stands above a row of the screen may have changed since.  Raises as `send` does."""
         columns = seen.screen.size.columns if seen.screen.size else 0
         above = sum(max(-(-cells(line) // columns), 1) for line in seen.screen.lines[:first]) if columns else 0
-        self._send(keys, seen, self._held(seen).below(above), first=first)
+        self._send(keys, seen, self._guard(seen).below(above), first=first)
 
-    def _held(self, seen: Snapshot) -> Held:
+    def _guard(self, seen: Snapshot) -> PaneGuard:
         """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
@@ -145,28 +144,28 @@ class TmuxTransport(Closing):
             raise KeysRefused(self.target, why)
         return self._latest[2]
 
-    def _send(self, keys: Keys, seen: Snapshot, held: Held, moves: bool = False, first: int = 0) -> None:
-        assert self._latest is not None  # `_held` has seen it
+    def _send(self, keys: Keys, seen: Snapshot, guard: PaneGuard, moves: bool = False, first: int = 0) -> None:
+        assert self._latest is not None  # `_guard` has seen it
         fields = self._latest[1]
         codes = keys.to_tmux(application_cursor=fields["keypad_cursor_flag"] == "1")
-        line = self._line(codes, held, pressed(seen.screen, first))
-        time.sleep(held.active_for(time.time()))
-        with Stillness(seen, fields["pane_tty"], moves) as still, self._two_steps(frame := Frame()) as call:
+        line = self._line(codes, guard, pressed(seen.screen, first))
+        time.sleep(guard.active_for(time.time()))
+        with Stillness(seen, fields["pane_tty"], moves) as still, self._deferred(frame := Frame()) as call:
             try:
                 answer = call.said(lambda said: complete(said, frame))
                 call.give(line)
             except CaptureTimeout as error:
                 raise KeysRefused(self.target, f"tmux did not answer for {error.seconds:g} s") from error
-            doubt = held.differs(_read(frame, answer, self.target)[1]) or still.doubt()
+            doubt = guard.differs(_read(frame, answer, self.target)[1]) or still.doubt()
             if doubt:
                 raise KeysRefused(self.target, doubt)
             if _REFUSED in call.finish():
                 raise KeysRefused(self.target, "it changed since it was looked at")
 
-    def _line(self, codes: Sequence[str], held: Held, mark: str) -> str:
+    def _line(self, codes: Sequence[str], guard: PaneGuard, mark: str) -> str:
         """The command that presses if the pane is as it was, and leaves a mark."""
         press = f"set-option -p -t {self._at} {PRESSED} {mark} ; send-keys -t {self._at} -H {' '.join(codes)}"
-        words = [held.condition, press, f"display-message -p {_REFUSED}"]
+        words = [guard.condition, press, f"display-message -p {_REFUSED}"]
         line = f"if-shell -F -t {self._at} {' '.join(map(quoted, words))}\n"
         if len(codes) > _KEYS:
             raise KeysRefused(self.target, f"{len(codes)} bytes are too many for one press")
@@ -213,11 +212,11 @@ class TmuxTransport(Closing):
         self._check_open()
         return self._server.run(self.target, *commands)
 
-    def _two_steps(self, frame: Frame) -> TwoSteps:
+    def _deferred(self, frame: Frame) -> DeferredCommand:
         """A look, and then whatever it is told to do."""
         self._check_open()
-        words = [word for command in held_look(self._at, frame) for word in (";", *command)]
-        return TwoSteps(self._server, self.target, words[1:])
+        words = [word for command in guarded_look(self._at, frame) for word in (";", *command)]
+        return DeferredCommand(self._server, self.target, words[1:])
 
     def _check_open(self) -> None:
         if self._closed:
@@ -235,12 +234,12 @@ def _exact(name: str, target: str) -> str:
     return f"={address['session']}:{window if window.isdecimal() or not window else '=' + window}{pane}"
 
 
-def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], Held, Snapshot]:
+def _read(frame: Frame, answer: str, target: str) -> tuple[dict[str, str], PaneGuard, Snapshot]:
     """The fields, what is held, and the snapshot in the answer to one look."""
     try:
-        fields, title, lines = held_parts(answer, frame)
+        fields, title, lines = guarded_parts(answer, frame)
         snapshot = snapshot_of(fields, screen_of(fields, title, lines), target, time.monotonic())
-        return fields, Held.of(fields, lines), snapshot
+        return fields, PaneGuard.of(fields, lines), snapshot
     except ValueError as error:
         raise TransportError(target, str(error), "see whether tmux answers by hand") from error
 

@@ -1,11 +1,19 @@
-"""What tmux complains of, told apart by the words of 3.1c to 3.8."""
+"""A call of tmux: what its failures mean; and a deferred one, carried out when it is complete, and never otherwise."""
 
 from __future__ import annotations
 
-import pytest
+import os
+import signal
+import subprocess
+import sys
 
-from stallkit.errors import SessionGone, TransportError
-from stallkit.transports.tmux.call import EXITED, NoServer, NoSessions, ServerExited, failure
+import pytest
+import terminals
+from terminals import wait_for
+
+from stallkit.errors import CaptureTimeout, SessionGone, TransportError
+from stallkit.probes.procfs import Process
+from stallkit.transports.tmux.call import EXITED, DeferredCommand, NoServer, NoSessions, Server, ServerExited, failure
 
 
 @pytest.mark.parametrize(
@@ -28,3 +36,81 @@ def test_each_complaint_has_its_error(complaint: str, kind: type[TransportError]
     error = failure("tmux:s", complaint + "\n", 1)
     assert type(error) is kind
     assert (complaint or "tmux exited with 1") in str(error)
+
+
+pytestmark = pytest.mark.e2e
+
+LINE = 'if-shell -F "#{==:1,1}" "set-option -g @done yes ; display-message -p done" "display-message -p other"\n'
+# Gives a line to tmux, whole or a part of it, and is killed before it ends it.
+KILLED = """
+import sys, time
+from stallkit.transports.base import Options
+from stallkit.probes.procfs import Process
+from stallkit.transports.tmux.call import Server
+from stallkit.transports.tmux.call import DeferredCommand
+call = DeferredCommand(Server(Options(tmux_socket_path=sys.argv[1])), "tmux:s", ["display-message", "-p", "first"])
+call.said(lambda text: text.endswith("\\n"))
+call.give(sys.argv[2])
+print(call.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def two_steps(server: terminals.Server) -> DeferredCommand:
+    return DeferredCommand(Server(server.options), "tmux:s", ["display-message", "-p", "first"])
+
+
+def is_done(server: terminals.Server) -> bool:
+    return "@done" in server.tmux("show-options", "-g")
+
+
+def test_what_it_says_comes_first_and_the_line_at_the_end(server: terminals.Server) -> None:
+    server.start("s", "cat")
+    with two_steps(server) as call:
+        assert call.said(lambda text: text.endswith("\n")) == "first\n"
+        call.give(LINE)
+        assert not is_done(server)
+        assert call.finish() == "done\n"
+    assert is_done(server)
+
+
+def test_a_call_that_is_not_finished_does_nothing_more(server: terminals.Server) -> None:
+    server.start("s", "cat")
+    with two_steps(server) as call:
+        call.said(lambda text: text.endswith("\n"))
+        call.give(LINE)
+    assert not is_done(server)
+
+
+@pytest.mark.parametrize(
+    "length", [len(LINE), len(LINE) - 1, len(LINE) - 2, LINE.index(" ; "), LINE.index('" "dis') + 1]
+)
+def test_a_line_whose_caller_is_killed_is_not_carried_out(server: terminals.Server, length: int) -> None:
+    server.start("s", "cat")
+    command = [sys.executable, "-c", KILLED, str(server.socket), LINE[:length]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as caller:
+        assert caller.stdout is not None
+        client = Process.of(int(caller.stdout.readline()))
+        assert client is not None
+        caller.kill()
+    wait_for(lambda: not client.alive(), "the client to end")
+    assert not is_done(server)
+
+
+def test_without_a_server_there_is_no_session(server: terminals.Server) -> None:
+    with two_steps(server) as call, pytest.raises(SessionGone, match=r"no server|No such file"):
+        call.said(bool)
+
+
+def test_a_server_that_is_stopped_meanwhile_does_it_never_or_later(server: terminals.Server) -> None:
+    server.start("s", "cat")
+    pid = server.pid
+    with two_steps(server) as call:
+        call.said(lambda text: text.endswith("\n"))
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(CaptureTimeout):
+                call.give(LINE)
+                call.finish()
+        finally:
+            os.kill(pid, signal.SIGCONT)

@@ -22,8 +22,7 @@ from typing import Iterator, Sequence
 from attrs import asdict, frozen
 
 from stallkit.detect.families import INTERPRETERS, RELAYS
-from stallkit.packs.agent_file import agent_schema
-from stallkit.packs.pack_schema import pack_schema
+from stallkit.packs.pack_schema import agent_schema, pack_schema
 from stallkit.packs.screenfile import read_screen
 
 __all__ = ["Names", "files", "names_of", "programs_of", "write"]

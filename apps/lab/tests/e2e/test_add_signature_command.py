@@ -13,7 +13,7 @@ import pytest
 from stallkit_lab.add_signature import read_capture, write
 
 from stallkit.detect.signature import Signature
-from stallkit.packs.file import read_pack
+from stallkit.packs.pack_file import read_pack
 from stallkit.testing import check_pack
 
 pytestmark = pytest.mark.e2e

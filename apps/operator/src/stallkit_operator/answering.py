@@ -21,10 +21,9 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Kind
 from stallkit.errors import SessionGone
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.press.answer import answer
 from stallkit.press.check import observe
 from stallkit.press.events import typed
-from stallkit.press.gate import SEALED, End, Pick, press
+from stallkit.press.gate import SEALED, End, Pick, answer, press
 from stallkit.press.send import Sent, send
 from stallkit.redact.redact import redact
 from stallkit.terminal.keys import Keys

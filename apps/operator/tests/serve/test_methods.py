@@ -24,10 +24,9 @@ from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Kind, Pack, Severity
-from stallkit.press.asked import Asked
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON
-from stallkit.press.rules import Act, Rule, Scene
+from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.transports.base import Transport
 
 ADA = Who("ada", "a test")
@@ -36,8 +35,8 @@ ADA = Who("ada", "a test")
 HERE = Scene("tmux:one", kernel=reads("claude"))
 
 
-def asked(kind: str = "confirm", severity: str = "low", pack: Pack = OWN) -> Asked:
-    return Asked.of(verdict(kind=kind, severity=severity, pack=pack))
+def asked(kind: str = "confirm", severity: str = "low", pack: Pack = OWN) -> PromptFacts:
+    return PromptFacts.of(verdict(kind=kind, severity=severity, pack=pack))
 
 
 @pytest.fixture
@@ -64,13 +63,13 @@ def call(services: Services, method: str, **params: object) -> dict[str, object]
 
 def test_a_policy_says_what_programs_may_answer() -> None:
     assert allows(CAREFUL, asked(), HERE, "n") is None
-    assert allows(DAEMON, Asked.of(YES_NO), HERE, "anything") is None, "no option stands there"
+    assert allows(DAEMON, PromptFacts.of(YES_NO), HERE, "anything") is None, "no option stands there"
     left = [
         (OBSERVE, asked(), HERE, "answers nothing"),
         (CAREFUL, asked(), evolve(HERE, kernel=reads("node")), "not proven: it is /usr/bin/node"),
         (CAREFUL, asked(severity="medium"), HERE, "a person"),
         (CAREFUL, asked(pack=ANYBODYS), HERE, "any program may show this prompt"),
-        (DAEMON, Asked.of(YES_NO), evolve(HERE, kernel=reads("node")), "any program may show this prompt"),
+        (DAEMON, PromptFacts.of(YES_NO), evolve(HERE, kernel=reads("node")), "any program may show this prompt"),
         (DAEMON, asked(severity="high"), HERE, "a person"),
         (DAEMON, asked("permission"), HERE, "a machine never answers a permission"),
         (DAEMON, asked("secret"), HERE, "a machine never answers a secret"),
@@ -92,7 +91,7 @@ def test_of_a_menu_programs_choose_what_the_policy_would_or_reject() -> None:
     labels = tuple(one.text for one in options)
     menu = evolve(asked("permission", "high"), labels=labels, request=Request({}, {}, options))
     enter, second, escape = (
-        evolve(menu, kind=Kind.CONFIRM, signature=Asked.of(verdict(keys=keys)).signature)
+        evolve(menu, kind=Kind.CONFIRM, signature=PromptFacts.of(verdict(keys=keys)).signature)
         for keys in ("Enter", "2 Enter", "Escape")
     )
     yes, always = (

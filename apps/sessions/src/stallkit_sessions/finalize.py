@@ -21,7 +21,7 @@ from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
 from stallkit.press.events import Event, EventLog
 from stallkit.redact.redact import redact
-from stallkit.signals.per_start import remove_files
+from stallkit.signals.collect import remove_files
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.explain import EndFacts, Finding, event_of, explain
 from stallkit_sessions.model import Cause, ExitRecord, Session

@@ -12,7 +12,7 @@ from stallkit_wrap.relay.driver import wrapped
 
 from stallkit.config import STATE_DIR
 from stallkit.errors import StartRefused
-from stallkit.signals.per_start import command_with_signals
+from stallkit.signals.collect import command_with_signals
 from stallkit.transports.secret_pipe import (
     DESCRIPTOR,
     SecretPipe,

@@ -14,7 +14,7 @@ from stallkit import private
 from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.signals.per_start import remove_files
+from stallkit.signals.collect import remove_files
 from stallkit.transports.base import Options, Presence
 from stallkit.transports.tmux.end_facts import facts
 from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn

@@ -85,7 +85,7 @@ class Session:
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
-    hooks: bool = field(default=False, metadata=NEWER)  # an agent that says more of itself: `signals.per_start`
+    hooks: bool = field(default=False, metadata=NEWER)  # an agent that says more of itself: `signals.collect`
     askpass: bool = field(default=False, metadata=NEWER)  # git, ssh and sudo in it ask by stallkit's askpass program
     env: tuple[str, ...] = field(
         default=(), metadata=NEWER

@@ -371,7 +371,7 @@ def test_a_disk_that_fills_up_keeps_no_background_process(state: Path) -> None:
     """The result finds no room; who waits gets it all the same, and the background process ends."""
     script = (
         "mount -t tmpfs -o size=256k none $STALLKIT_STATE_DIR && exec $0 -c '"
-        "from stallkit.runs import client as runs; from pathlib import Path; import json, os\n"
+        "from stallkit_sessions.runs import client as runs; from pathlib import Path; import json, os\n"
         'id = runs.start(["bash", "-c", "read x; seq 20000"])\n'
         'full = Path(os.environ["STALLKIT_STATE_DIR"], "full").open("wb", buffering=0)\n'
         "try:\n    while True: full.write(bytes(4096))\nexcept OSError: pass\n"

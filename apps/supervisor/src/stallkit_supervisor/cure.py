@@ -11,11 +11,10 @@ from attrs import evolve, frozen
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.asked import Asked
 from stallkit.press.decisions import Action, Decision, Escalate, Interrupt, Restart
 from stallkit.press.gate import End
 from stallkit.press.policy import Policy
-from stallkit.press.rules import Scene
+from stallkit.press.rules import PromptFacts, Scene
 
 __all__ = ["RESTART_AFTER_S", "Cure", "Hang", "cure", "cures", "hang_after", "on_cure", "under_way"]
 
@@ -70,7 +69,7 @@ def cure(
     agents = verdict.detection.words.resumable(verdict.agents or ())
     if not policy.presses or len(agents) != 1:
         return None
-    if policy.agents and not scene.agents(Asked.of(verdict), policy.agents):
+    if policy.agents and not scene.agents(PromptFacts.of(verdict), policy.agents):
         return None
     if policy.rule_for(verdict, scene) is not None:
         return None

@@ -22,9 +22,9 @@ from stallkit.press.check import observe
 from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.policy import Policy
+from stallkit.press.reader_check import UNREAD, came_later
 from stallkit.press.rules import Scene
 from stallkit.press.send import send
-from stallkit.press.who_asks import UNREAD, came_later
 from stallkit.transports.base import Transport
 from stallkit_supervisor.loop_files import held
 from stallkit_supervisor.observed import Observed, observed

@@ -21,11 +21,11 @@ from stallkit.detect.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.evidence.facts import KernelFacts, Member, names_of
 from stallkit.judging.judge import judged
+from stallkit.press.compose import doubt_of_work
 from stallkit.press.gate import MOVES_S, End, Outcome
-from stallkit.press.interrupt import doubt_of_work
-from stallkit.press.who_asks import is_of
+from stallkit.press.reader_check import is_of
 from stallkit.probes.procfs import PROC, Process
-from stallkit.transports.base import Amid, Transport, look
+from stallkit.transports.base import Moving, Transport, look
 from stallkit_supervisor.restart import Restarter, started_with
 from stallkit_supervisor.shell_prompt import ShellPrompt
 from stallkit_supervisor.store import Store
@@ -53,11 +53,11 @@ def reopening(
 
     `register` is the file of the sessions that `stallkit start` began.  Raises TransportError where looking failed.
     """
-    if not isinstance(transport, Amid):
+    if not isinstance(transport, Moving):
         return "its transport does not tell who reads while its screen moves"
-    before = transport.capture_amid()
+    before = transport.capture_moving()
     sleep(MOVES_S)
-    now = transport.capture_amid()
+    now = transport.capture_moving()
     verdict = judged(engine, now, before)
     doubt = doubt_of_work(verdict, now)
     if doubt is not None or verdict.match is None or now.identity != before.identity:

@@ -23,11 +23,11 @@ from stallkit.evidence.facts import Member
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
-from stallkit.probes.idle_shell import IdleShell, idle_shell
-from stallkit.probes.terminal_readers import ancestors
+from stallkit.probes.procfs import ancestors
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport, look
+from stallkit_supervisor.idle_shell import IdleShell, idle_shell
 
 __all__ = ["ShellPrompt", "prompt_of"]
 

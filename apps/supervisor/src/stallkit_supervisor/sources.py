@@ -20,10 +20,9 @@ from stallkit_sessions.lifecycle import lasting
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.group import groups_now
-from stallkit.probes.process import probed
-from stallkit.probes.standstill import turns
-from stallkit.signals.heard import heard, signals_below
+from stallkit.probes.foreground_job import groups_now, probed
+from stallkit.probes.threads import turns
+from stallkit.signals.collect import signals_below, with_signals
 from stallkit.terminal.marks import Marks
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.base import look as look_at
@@ -277,7 +276,7 @@ class FleetSource:
                     moves = before.moves + 1 if before else 0
                     since = before.snapshot if before and before.may_ask else None
                     shown = probed(evolve(look, target=target, marks=said), since, row.tty, leader, groups())
-                    shown = shown if before and before.is_silent(shown) else heard(shown, leader)
+                    shown = shown if before and before.is_silent(shown) else with_signals(shown, leader)
                     self._panes[row.identity] = _Pane(shown, moves=moves)
                     if self._everything and runs_stallkit(shown):
                         continue
@@ -290,7 +289,7 @@ class FleetSource:
                 found.append(SourceLook(target, None))
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
-            now = heard(probed(now, before.snapshot, row.tty, leader, groups()), leader)
+            now = with_signals(probed(now, before.snapshot, row.tty, leader, groups()), leader)
             self._listening.consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1

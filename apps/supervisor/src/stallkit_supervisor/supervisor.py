@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence, TypeVar
 
 from attrs import evolve
+from stallkit_wrap.askpass.prompts import AskedPrompts
 
 from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, StoreError, TransportError, bad_argument
@@ -28,8 +29,7 @@ from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import as_policy
 from stallkit.press.rules import Scene
-from stallkit.probes.tcp_sockets import TcpSockets
-from stallkit.signals.askpass import AskedPrompts
+from stallkit.probes.activity import TcpSockets
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.event_bus import EventBus, Hook

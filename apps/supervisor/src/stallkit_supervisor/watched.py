@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from attrs import define, evolve, field, frozen
+from stallkit_wrap.askpass.prompts import AskedPrompts
 
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State
@@ -19,12 +20,10 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.gate import End
-from stallkit.press.hang import Watchdog
-from stallkit.press.hung_check import sighting
+from stallkit.press.hang import HangDetector, activity_sample
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
-from stallkit.probes.tcp_sockets import TcpSockets
-from stallkit.signals.askpass import AskedPrompts
+from stallkit.probes.activity import TcpSockets
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.cure import Hang
@@ -92,7 +91,7 @@ class Watched:
     _judged: Verdict | None = None  # without what the watchdog says
     _agent_seen: Snapshot | None = None  # the latest look at which an agent was there
     _chats: Member | None = None  # the agent that no pack names, as it was last seen to read
-    _watchdog: Watchdog | None = None
+    _watchdog: HangDetector | None = None
     _sampled: float = float("-inf")
     _worked: float = float("-inf")
     _inside: Mapping[int, _Inner] = field(factory=dict)  # by pid: who read a terminal inside its work ...
@@ -227,8 +226,8 @@ class Watched:
             self._worked = now
         overdue = dog is not None and dog.overdue(now, after_s)  # it is about to be told, or interrupted
         if verdict.says_it_works and (overdue or now - self._sampled >= min(SAMPLE_S, after_s / 4)):
-            seen = sighting(verdict, snapshot, sockets)
-            self._watchdog, self._sampled = dog.then(now, seen) if dog else Watchdog.begin(now, seen), now
+            seen = activity_sample(verdict, snapshot, sockets)
+            self._watchdog, self._sampled = dog.then(now, seen) if dog else HangDetector.begin(now, seen), now
         elif dog is not None and now - self._worked >= RESTS_S:
             self._watchdog = dog.at_rest(now)
         return self._watchdog.hung(after_s) if self._watchdog else None

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pexpect
 from stallkit_wrap.askpass.launcher import environment
+from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
 from terminals import Server, wait_for
-
-from stallkit.signals.askpass import AskedPrompt, prompts
 
 __all__ = ["PASSPHRASE", "AskRoom", "Person"]
 

@@ -17,8 +17,7 @@ import pytest
 from askroom import AskRoom, Person
 from live.scene import CACHE
 from live.secluded import PASSWORD, VISITOR, World
-
-from stallkit.signals.askpass import prompts
+from stallkit_wrap.askpass.prompts import prompts
 
 pytestmark = [
     pytest.mark.e2e,
@@ -26,7 +25,7 @@ pytestmark = [
 ]
 PYTHON = "/usr/bin/python3"  # the one of the tests may lie where nobody else may look
 # What the askpass program imports, beside Python's own.
-PACKAGES = ("stallkit", "attr", "attrs", "cattrs", "platformdirs", "regex", "typing_extensions")
+PACKAGES = ("stallkit", "stallkit_wrap", "attr", "attrs", "cattrs", "platformdirs", "regex", "typing_extensions")
 
 
 def needs(*programs: str) -> None:

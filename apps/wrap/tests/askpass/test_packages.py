@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from stallkit_sessions.runs.package_status import ConffilePrompt, PackageStatus, with_status
+from stallkit_wrap.askpass.prompts import prompts
 from started import BACKGROUND, House, of_folder
 from terminals import wait_for
-
-from stallkit.signals.askpass import prompts
 
 names = some.text(some.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=20)
 

@@ -12,12 +12,13 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as some
 from stallkit_wrap.askpass.place import TerminalFacts, refusal
+from stallkit_wrap.askpass.prompts import AskedPrompt, prompts, publish, withdraw
 from stallkit_wrap.askpass.question import Question, remedy, who_asks
 
 from stallkit.evidence.facts import Member
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.probes.terminal_readers import Reader, Readers
-from stallkit.signals.askpass import LENGTH, AskedPrompt, one_line, prompts, publish, withdraw
+from stallkit.probes.readers import Reader, Readers
+from stallkit.signals.tool_call import LENGTH, prompt_line
 
 ASKER = 7
 FREE = TerminalFacts(there=True, ours=True, canonical=True, readers=Readers(complete=True), asker=ASKER)
@@ -93,7 +94,7 @@ def test_every_asker_is_told_how_to_go_on(who: str) -> None:
 
 @given(some.text(max_size=2 * LENGTH))
 def test_a_prompt_is_told_on_one_plain_line(words: str) -> None:
-    told = one_line(words)
+    told = prompt_line(words)
     assert len(told) <= LENGTH
     assert not [char for char in told if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
 

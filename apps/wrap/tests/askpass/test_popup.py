@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from askroom import PASSPHRASE, AskRoom, Person
+from stallkit_wrap.askpass.prompts import prompts
 from terminals import wait_for
-
-from stallkit.signals.askpass import prompts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who reads a terminal")
 

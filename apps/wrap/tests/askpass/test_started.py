@@ -16,12 +16,12 @@ from stallkit_sessions.explain import start_command
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
 from stallkit_supervisor.restart import Restarter
+from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
 from started import BACKGROUND, House, of_folder
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
 from stallkit.jsonio import structure, unstructure
-from stallkit.signals.askpass import AskedPrompt, prompts
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from askroom import PASSPHRASE, AskRoom
+from stallkit_wrap.askpass.prompts import prompts
 from terminals import OnTerminal, wait_for
 
 from stallkit.probes.procfs import Process
-from stallkit.signals.askpass import prompts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who reads a terminal")
 

@@ -15,11 +15,10 @@ from stallkit.evidence.agents import asked
 from stallkit.evidence.classifiers import Classifier
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
-from stallkit.press.asked import Asked
 from stallkit.press.decisions import Press
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON
-from stallkit.press.rules import Scene
+from stallkit.press.rules import PromptFacts, Scene
 from stallkit.terminal.keys import KEY_NAMES, Keys
 from stallkit.terminal.screen import Screen
 from stallkit_lab.corpus_lines import Case
@@ -102,7 +101,7 @@ def judge_case(case: Case, engine: Engine, classifier: Classifier | None = None)
     """The verdict on a case, beside its label; `classifier` as for `judge`."""
     verdict = judge(decided(engine, case.snapshot), case.snapshot, case.history, classifier=classifier)
     match = verdict.match
-    asks = Asked.of(verdict)  # once for all policies
+    asks = PromptFacts.of(verdict)  # once for all policies
     pressed = tuple(_press(case, asks, policy) for policy in POLICIES)
     fine = verdict.state is case.label.state and "wrong" not in pressed
     return Prediction(
@@ -135,7 +134,7 @@ def decided(engine: Engine, seen: Screen | Snapshot) -> Detection:
     return asked(engine, now)
 
 
-def _press(case: Case, asks: Asked, policy: Policy) -> Pressed:
+def _press(case: Case, asks: PromptFacts, policy: Policy) -> Pressed:
     """What a policy would have done to a case, if every agent that is known were proven to be there.
 
     A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also where the label has

@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 from stallkit.detect.signature import NEVER_PRESSED, Dismissal, Pack, Signature
 from stallkit.errors import PackError, PackFormatError
-from stallkit.packs import file as reader
+from stallkit.packs import pack_file
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 from stallkit_lab.lint.findings import CODES, Finding
 from stallkit_lab.lint.subject import ROLES, Subject
@@ -32,7 +32,7 @@ def read_subject(
     unsure: set[str] = set()
     lines = file.lines
     try:
-        pack = reader.parse_pack(text, path, name)
+        pack = pack_file.parse_pack(text, path, name)
     except (PackError, RecursionError):
         partial = _PartialReader(file, name)
         pack, refused, unsure, lines = partial.pack(file.data), partial.found, partial.unsure, partial.lines
@@ -55,17 +55,17 @@ class _PartialReader:
     def __init__(self, file: TomlFile, name: str) -> None:
         self.path, self.name = file.path, name
         self.lines = Lines(dict(file.lines.at))  # without the items that are left out
-        self.at = reader.Checker(file)
+        self.at = pack_file.Checker(file)
         self.found: list[Finding] = []
         self.unsure: set[str] = set()
 
     def pack(self, data: dict[str, Any]) -> Pack:
         if isinstance(data.get("name"), str):
             self.name = data["name"]
-        rest = dict.fromkeys(reader.TOP & data.keys())
-        if data.get("format") != reader.FORMAT:
+        rest = dict.fromkeys(pack_file.TOP & data.keys())
+        if data.get("format") != pack_file.FORMAT:
             self.refuse("SK002", f"format = {data.get('format')!r}: not a format known here", "", "format")
-        for key in data.keys() - reader.TOP:
+        for key in data.keys() - pack_file.TOP:
             self.refuse("SK002", f"unknown key {key!r}", "", key)
         if not _rows(data):
             self.refuse("SK002", "no signatures", "", "signature")
@@ -79,7 +79,7 @@ class _PartialReader:
         for key in ("foreground", "priority", "name"):
             if key in rest:
                 try:
-                    self.at.known(None, {key: data[key]}, reader.TOP)
+                    self.at.known(None, {key: data[key]}, pack_file.TOP)
                     if key == "foreground":
                         self.at.strings(None, key, data[key])
                 except PackFormatError as error:
@@ -112,7 +112,7 @@ class _PartialReader:
         self._dismissal(row, id, number)
         while True:
             try:
-                return reader.read_signature(row, number, self.at)
+                return pack_file.read_signature(row, number, self.at)
             except PackFormatError as error:
                 key = error.key
                 self.refuse("SK002", f"{key}: {error.why}" if key else error.why, id, key, number)
@@ -128,7 +128,7 @@ class _PartialReader:
         lines: list[int | None] = []
         for item, row in enumerate(rows):
             try:
-                reader.read_clause(row, number, role, self.at)
+                pack_file.read_clause(row, number, role, self.at)
             except (PackFormatError, ValueError, TypeError) as error:
                 why = getattr(error, "why", str(error))
                 self.refuse("SK101" if "is not a pattern" in why else "SK002", why, id, role, number, item)

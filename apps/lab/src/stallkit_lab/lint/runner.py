@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from stallkit.detect.signature import Pack
 from stallkit.errors import PackError, PackFormatError, PackLoadError, SignatureError
-from stallkit.packs.agent_file import agent_files, parse_agents
+from stallkit.packs.pack_file import agent_files, parse_agents
 from stallkit.packs.registry import Installed, find, installed
 from stallkit.testing import Example
 from stallkit_lab.corpus_lines import Case

@@ -16,17 +16,16 @@ from attrs import evolve, frozen
 from stallkit_supervisor.supervisor_client import statuses
 from stallkit_supervisor.topic import topic_of
 
+from stallkit.cli.check_text import arguments
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.jsonio import dump, unstructure
-from stallkit.press.asked import Asked
 from stallkit.press.check import check_session, observe
-from stallkit.press.check_text import arguments
 from stallkit.press.decisions import Choose, Press, Send
 from stallkit.press.policy import Policy
-from stallkit.press.rules import Act, Rule, Scene
+from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.redact.redact import redact_all
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
@@ -163,7 +162,7 @@ def _refused(services: Services, item: Item, answer: str) -> Answered | None:
     if now is None or (now.about, now.identity, now.action) != (item.about, item.identity, item.action):
         why = "it is not as it was listed: nothing was pressed; ask who_waits again"  # what is allowed is what is shown
         return Answered(Result.CHANGED, why, item)
-    why = allows(policy, Asked.of(verdict), Scene.of(seen), answer)
+    why = allows(policy, PromptFacts.of(verdict), Scene.of(seen), answer)
     return Answered(Result.REFUSED, why, item) if why else None
 
 
@@ -185,7 +184,7 @@ def _reached(services: Services, item: Item) -> Transport:
     return services.reach(item.session, item.server)
 
 
-def allows(policy: Policy, asked: Asked, scene: Scene, answer: str) -> str | None:
+def allows(policy: Policy, asked: PromptFacts, scene: Scene, answer: str) -> str | None:
     """Why a policy leaves it to a person; None if programs may give this answer.
 
     They may where the policy itself would press or send: the option that it would choose, or one that rejects; at a
@@ -209,7 +208,7 @@ def allows(policy: Policy, asked: Asked, scene: Scene, answer: str) -> str | Non
     return getattr(decision, "why", f"a rule of policy {policy.name} leaves it to a person: {rule}")
 
 
-def _chosen_by(keys: Keys | None, asked: Asked) -> str | None:
+def _chosen_by(keys: Keys | None, asked: PromptFacts) -> str | None:
     """The option that these keys choose: the selected one, or that of a number; None if that is not known."""
     first = keys.sequence[0] if keys else None
     if first is None or first.name not in (None, "Enter"):

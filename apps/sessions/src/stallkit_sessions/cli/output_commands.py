@@ -7,13 +7,13 @@ from typing import Any, Sequence
 
 import click
 
+from stallkit.cli.check_text import as_lines
 from stallkit.cli.common import log_option, policy_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.installed import engine
 from stallkit.config import event_log
 from stallkit.jsonio import unstructure
 from stallkit.press.check import CheckResult, check_session
-from stallkit.press.check_text import as_lines
 from stallkit.press.events import EventLog
 from stallkit.press.policy import Policy
 from stallkit.redact.redact import redact_all

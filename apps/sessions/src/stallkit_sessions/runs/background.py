@@ -28,7 +28,7 @@ from stallkit.jsonio import dump
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
 from stallkit.redact.redact import redact, redact_all
-from stallkit.signals.per_start import remove_files
+from stallkit.signals.collect import remove_files
 from stallkit.terminal.keys import Keys
 from stallkit_sessions.runs.client import KEPT_S, RESULT, SOCKET, save, told
 from stallkit_sessions.runs.package_status import PackageStatus

@@ -25,7 +25,7 @@ from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import ANSWER_S, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.redact.redact import redact_all, redact_words
-from stallkit.signals.per_start import command_with_signals, remove_files
+from stallkit.signals.collect import command_with_signals, remove_files
 
 __all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
 

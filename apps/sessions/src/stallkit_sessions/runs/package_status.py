@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 from attrs import frozen
+from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, withdraw
 
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.signals.askpass import AskedPrompt, askpass_dir, one_line, publish, withdraw
+from stallkit.signals.tool_call import prompt_line
 
 __all__ = ["ConffilePrompt", "PackageStatus", "with_status"]
 
@@ -105,7 +106,7 @@ class PackageStatus:
             return AskedPrompt(
                 who=Path(self.command[0]).name,
                 pid=pid,
-                prompt=one_line(str(found)),
+                prompt=prompt_line(str(found)),
                 kind="confirm",
                 since=time.time(),
                 directory=directory,

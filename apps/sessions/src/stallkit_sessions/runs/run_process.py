@@ -15,9 +15,8 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.press.answer import answer
 from stallkit.press.events import Event, typed
-from stallkit.press.gate import End, Outcome, is_secret
+from stallkit.press.gate import End, Outcome, answer, is_secret
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen

@@ -22,9 +22,8 @@ from stallkit.cli.tables import progress, wide_console
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
-from stallkit.press.log_reader import LogReader
 from stallkit_supervisor.cli.status_commands import iso
-from stallkit_supervisor.log_report import Report, SessionReport, Wait, reported
+from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wait, reported
 from stallkit_supervisor.topic import ClearedBy, ending
 
 __all__ = ["report_command", "summarise"]

@@ -19,12 +19,13 @@ from attrs import evolve
 
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process, boot_id, stat_of
-from stallkit.signals.askpass import AskedPrompt, one_line, publish, withdraw
+from stallkit.signals.tool_call import prompt_line
 from stallkit.terminal.text import escaped
 from stallkit.transports.tmux.popup import PopUp
 from stallkit_wrap.askpass import dialogue
 from stallkit_wrap.askpass.in_popup import asked_in
 from stallkit_wrap.askpass.place import look, refusal
+from stallkit_wrap.askpass.prompts import AskedPrompt, publish, withdraw
 from stallkit_wrap.askpass.question import Question, remedy, who_asks
 
 __all__ = ["NotAsked", "main"]
@@ -84,7 +85,7 @@ def _described(question: Question) -> AskedPrompt:
     return AskedPrompt(
         who=who_asks(asker.name) if asker else "a program",
         pid=parent,
-        prompt=one_line(question.words),
+        prompt=prompt_line(question.words),
         kind=question.kind,
         since=time.time(),
         directory=_here(),

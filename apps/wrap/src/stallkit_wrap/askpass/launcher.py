@@ -16,7 +16,7 @@ import stallkit
 import stallkit_wrap
 from stallkit import private
 from stallkit.errors import StoreError
-from stallkit.signals.askpass import askpass_dir
+from stallkit_wrap.askpass.prompts import askpass_dir
 
 __all__ = ["environment", "python"]
 

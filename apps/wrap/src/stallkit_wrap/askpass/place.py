@@ -7,9 +7,9 @@ import os
 from attrs import field, frozen
 
 from stallkit.detect.families import RELAYS
-from stallkit.probes import tty
-from stallkit.probes.procfs import stat_of
-from stallkit.probes.terminal_readers import Readers, ancestors, holders, readers
+from stallkit.probes.procfs import ancestors, stat_of
+from stallkit.probes.readers import Readers, holders, readers
+from stallkit.probes.tty import tty_facts
 
 __all__ = ["TerminalFacts", "look", "refusal"]
 
@@ -34,7 +34,7 @@ def look(descriptor: int | None) -> TerminalFacts:
     return TerminalFacts(
         there=True,
         ours=ours.foreground == ours.group,
-        canonical=tty.probe("/dev/tty").canonical,
+        canonical=tty_facts("/dev/tty").canonical,
         readers=readers(ours.device, but={os.getpid()}),
         asker=ours.parent,
         inside=_inside(ours.device),

@@ -18,7 +18,7 @@ from stallkit.detect.signature import Certainty
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
-from stallkit.probes.process import probed
+from stallkit.probes.foreground_job import probed
 from stallkit.terminal.marks import MarksReader
 from stallkit_wrap.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE
 from stallkit_wrap.relay.judgement import judgement
