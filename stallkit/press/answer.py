@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from stallkit.detect.engine import Engine
+from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.menu import menu_of
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.gate import Answer, Outcome, Pick, press
@@ -47,7 +47,13 @@ def answer(
     if isinstance(given, Keys):
         request = Answer(given)
     else:
-        keys, menu = Keys.line(given), None if secret else menu_of(engine.detect(seen.screen))
-        named = menu is not None and menu.place(given) is not None
+        keys, named = Keys.line(given), not secret and _names_option(given, engine.detect(seen.screen))
         request = Pick(given) if named else Answer(keys, text=True, secret=secret)
     return press(transport, request, seen, engine, clock, sleep)
+
+
+def _names_option(given: str, detection: Detection) -> bool:
+    menu, dialog = menu_of(detection), detection.dialog
+    if dialog is not None and dialog.button(given) is not None:
+        return True
+    return menu is not None and menu.place(given) is not None

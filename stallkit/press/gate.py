@@ -29,7 +29,7 @@ from stallkit.press.outcome import Answer, End, Forced, Outcome, Pick
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.press.who_asks import came_later, unproven, who_asks
 from stallkit.terminal.keys import Key, Keys
-from stallkit.transports.base import Amid, Below, Transport, look
+from stallkit.transports.base import Amid, Below, Clicks, Transport, look
 
 __all__ = [
     "SEALED",
@@ -190,6 +190,8 @@ def _and(pressed: Keys | None, more: Keys) -> Keys:
 
 
 def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot, row: int) -> None:
+    if keys.clicks and not (isinstance(transport, Clicks) and transport.takes_clicks(now)):
+        raise KeysRefused(transport.target, "its program takes no clicks of the mouse, or that is not known")
     if row and isinstance(transport, Below):
         transport.send_below(keys, now, row)
     elif not isinstance(request, Interrupt):
