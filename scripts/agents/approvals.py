@@ -1,11 +1,12 @@
 """Counts how often a live agent's permission dialog is answered from the queue at the first call, as a person would.
 
-    python scripts/agents/approvals.py --programs DIR [--times 50] [--busy] [--verb approve] [AGENT ...]
+    python scripts/agents/approvals.py --programs DIR [--times 50] [--busy] [--verb approve] [--moved KEY] [AGENT ...]
 
 DIR has a folder for each agent (`claude`, `codex`, ...).  An agent asks to run a command, a supervisor files it, and
 ``stallkit stuck approve ID`` (or ``decline``) answers; what the agent then does is read at its scripted model: a call
 that was approved brings the tool's result, one that was declined does not.  `tick` ticks two options of a question of
-which several may be chosen (Claude Code), and sends them by the page that follows.  `--busy` keeps every core busy.
+which several may be chosen (Claude Code), and sends them by the page that follows.  `--busy` keeps every core busy;
+`--moved` presses a key at the dialog before the answer, as somebody does who moves its selection (OpenCode: Right).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Office:
             raise SystemExit(f"{self.player.actor.name} does not start:\n{self.player.screen()}")
         self.queue = Queue(self.folder / "state" / "queue.db")
 
-    def once(self, verb: str) -> str:
+    def once(self, verb: str, moved: str = "") -> str:
         """What became of one dialog: "right", or why not."""
         player = self.player
         item = self._asked(SCENE)
@@ -67,6 +68,8 @@ class Office:
             return "not filed"
         heard = len(player.model.requests)
         player.model.reply = THANKS
+        if moved:
+            player._press(moved)
         refused = self._stuck(verb, f"{item.id}@{item.revision}")
         if refused:
             player._press("Escape")
@@ -132,6 +135,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--verb", choices=["approve", "decline", "tick"], default="approve")
     parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--moved", default="", metavar="KEY")
     given = parser.parse_args()
     busy = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range((os.cpu_count() or 1) * given.busy)
@@ -145,7 +149,7 @@ def main() -> int:
                     office.start()
                     found = Counter[str]()
                     for number in range(1, given.times + 1):
-                        became = office.tick() if given.verb == "tick" else office.once(given.verb)
+                        became = office.tick() if given.verb == "tick" else office.once(given.verb, given.moved)
                         found[became] += 1
                         if sys.stderr.isatty() or became != "right":
                             print(f"{agent} {number}: {became}", file=sys.stderr, flush=True)

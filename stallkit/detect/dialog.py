@@ -18,7 +18,7 @@ from attrs.validators import ge
 
 from stallkit.terminal.keys import Keys
 
-__all__ = ["CHOICE", "RULE", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
+__all__ = ["CHOICE", "RULE", "Button", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
 
 
 RULE = "─"  # stands for a row of nothing but box drawing
@@ -152,6 +152,24 @@ def _times(value: Iterable[int]) -> tuple[int, int]:
     return least, most
 
 
+@frozen
+class Button:
+    """One of several options side by side, of which colour alone shows the selected one.
+
+    So Enter may mean any of them: it is chosen by its own `key`, as tmux names it, or by a click.  Raises ValueError.
+    """
+
+    text: str
+    role: Role | None = field(default=None, converter=optional(Role))
+    key: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError("a button has a text")
+        if self.key:
+            Keys.parse(self.key)
+
+
 @frozen(kw_only=True)
 class Element:
     """One part of a dialog, from top to bottom: alternatives of a `row`, an `option` or a `pattern`; choices; a rule.
@@ -159,7 +177,7 @@ class Element:
     A row is literal text with ``{fields}`` in it, broken at its blanks where the terminal is narrow.  An option is a
     row of a menu without its mark and number.  A pattern holds for one row as a whole; its named groups are fields.  A
     rule is a row of box drawing.  Choices are a numbered list of options whose words are anybody's, with what is said
-    of each behind or below it.
+    of each behind or below it.  Buttons stand side by side in one row; hints may follow behind two blanks.
     `times` is how often it occurs, at least and at most; `at_cursor`: the cursor stands behind it, with nothing to its
     right.  Raises ValueError, and regex.error for a pattern that is none.
     """
@@ -169,6 +187,7 @@ class Element:
     pattern: tuple[str, ...] = field(default=(), converter=_strings)
     choices: bool = False
     rule: bool = False
+    buttons: tuple[Button, ...] = field(default=(), converter=tuple)
     times: tuple[int, int] = field(default=(1, 1), converter=_times)
     role: Role | None = field(default=None, converter=optional(Role))
     ignore_case: bool = False
@@ -177,9 +196,9 @@ class Element:
     key: str = ""  # of an option: what chooses it, as tmux names it, where Enter in its row does not
 
     def __attrs_post_init__(self) -> None:
-        given = [texts for texts in (self.row, self.option, self.pattern, self.choices, self.rule) if texts]
-        if len(given) != 1 or not all(text.strip() for text in self.sources):
-            raise ValueError("an element of a dialog has a row, an option or a pattern, or is choices or a rule")
+        one_of = (self.row, self.option, self.pattern, self.choices, self.rule, self.buttons)
+        if sum(map(bool, one_of)) != 1 or not all(text.strip() for text in self.sources):
+            raise ValueError("an element has a row, an option, a pattern or buttons, or is choices or a rule")
         if not 0 <= self.times[0] <= self.times[1] or self.times[1] < 1:
             raise ValueError(f"times {list(self.times)} is not [at least, at most]")
         if (self.role is not None or self.key) and not self.option:
@@ -192,6 +211,8 @@ class Element:
     @property
     def sources(self) -> tuple[str, ...]:
         """The alternatives as written."""
+        if self.buttons:
+            return ("  ".join(button.text for button in self.buttons),)
         return self.row or self.option or self.pattern or (("choices",) if self.choices else (RULE,))
 
     @property
@@ -199,6 +220,8 @@ class Element:
         """The fields in it."""
         if self.pattern:
             return frozenset(name for text in self.pattern for name in regex.compile(text).groupindex)
+        if self.buttons:
+            return frozenset()
         return frozenset(name for text in self.sources for name in _PLACE.findall(text))
 
 
@@ -216,6 +239,10 @@ def _forms(element: Element, fields: Mapping[str, FieldSpec]) -> tuple[Form, ...
     flags = regex.IGNORECASE if element.ignore_case else 0
     if element.choices:
         return (Form(_CHOICES, _CHOICES, _CHOICES_ROWS, element.sources[0]),)
+    if element.buttons:
+        texts = (rf"(?P<button{place}>{re.escape(one.text)})" for place, one in enumerate(element.buttons))
+        side_by_side = regex.compile(r"[ ]{2,}".join(texts) + r"(?:[ ]{2,}\S.*)?")
+        return (Form(side_by_side, side_by_side, 1, element.sources[0]),)
     if element.pattern:
         compiled = [regex.compile(text, flags) for text in element.pattern]
         return tuple(Form(one, one, 1, one.pattern) for one in compiled)

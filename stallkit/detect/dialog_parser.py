@@ -6,16 +6,17 @@ Pure.  Every way to read the rows is tried: a dialog that can be read in two way
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import Callable, Collection, Iterator, Mapping, Sequence
 
 import regex
 from attrs import evolve, field, frozen
 
-from stallkit.detect.dialog import CHOICE, RULE, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
+from stallkit.detect.dialog import CHOICE, RULE, Button, Dialog, Edge, Element, FieldSpec, FieldType, Form, Role
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 
-__all__ = ["Option", "Reading", "SIDES", "begins_in_sight", "content", "read", "read_among", "read_any"]
+__all__ = ["Option", "PlacedButton", "Reading", "SIDES", "begins_in_sight", "content", "read", "read_among", "read_any"]
 
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"
@@ -106,6 +107,15 @@ class Option:
 
 
 @frozen
+class PlacedButton:
+    """A button where it stands: the row of the screen, and the column of the cell in which its text begins, from 0."""
+
+    button: Button
+    row: int
+    column: int
+
+
+@frozen
 class Reading:
     """A dialog as it was read; `doubt` says why it is not wholly recognised, and is empty where it is."""
 
@@ -115,6 +125,7 @@ class Reading:
     submit: Option | None = None  # the row that sends what is ticked
     doubt: str = ""
     specs: Mapping[str, FieldSpec] = field(factory=dict, repr=False, hash=False)
+    buttons: tuple[PlacedButton, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -130,6 +141,11 @@ class Reading:
     def first(self) -> int:
         """The dialog's first row."""
         return self.rows[0].row if self.rows else 0
+
+    def button(self, label: str) -> PlacedButton | None:
+        """The one button of that label, in any letter case; None where there is not exactly one."""
+        found = [one for one in self.buttons if one.button.text.casefold() == label.casefold()]
+        return found[0] if len(found) == 1 else None
 
 
 def content(line: str) -> str:
@@ -173,10 +189,10 @@ def _read(dialog: Dialog, screen: Screen) -> Reading:
     reader = _Reader(dialog, [text for _, text in shown], _at_cursor(screen, [row for row, _ in shown]))
     starts = [place for place, (row, _) in enumerate(shown) if _below_edge(dialog.edges, row, lines, screen)]
     if dialog.has_choices:  # a person answers it, who is shown its rows: the lowest and shortest reading will do
-        lowest = (_reading(shown[at:], parts, dialog) for at in reversed(starts) for parts in reader.ways(at))
+        lowest = (_reading(lines, shown[at:], parts, dialog) for at in reversed(starts) for parts in reader.ways(at))
         fitting = (way for way in lowest if not way.doubt and not _trouble(way))
         return next(fitting, Reading((), doubt="no list of choices of it is read"))
-    ways = (_reading(shown[at:], parts, dialog) for at in starts for parts in reader.ways(at))
+    ways = (_reading(lines, shown[at:], parts, dialog) for at in starts for parts in reader.ways(at))
     first = next(ways, None)
     if first is not None and any(_differ(first, other) for other in ways):
         return Reading(first.rows, doubt="its rows can be read in more than one way")
@@ -325,9 +341,9 @@ def _at_cursor(screen: Screen, shown: list[int]) -> int | None:
     return shown.index(cursor.row)
 
 
-def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dialog) -> Reading:
+def _reading(lines: list[str], shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dialog) -> Reading:
     offset = parts[0].start
-    rows, fields, options = [], dict[str, str](), list[Option]()
+    rows, fields, options, buttons = [], dict[str, str](), list[Option](), list[PlacedButton]()
     submit, doubt = None, ""
     for part in parts:
         for place in range(part.start, part.end):
@@ -346,6 +362,8 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
             if spec.type is FieldType.COMMAND and part.match.string[: part.match.start(name)].endswith("\n"):
                 doubt = f"{name} begins below the row that announces it"  # what stands there may be something else
             fields[name] = value
+        if part.element.buttons:
+            buttons += _placed(part, lines, shown[part.start - offset][0])
         if part.element.choices:
             options += _choices(part.match.string.split("\n"))
         if part.element.option:
@@ -357,7 +375,15 @@ def _reading(shown: list[tuple[int, str]], parts: tuple[_Part, ...], dialog: Dia
                 submit = option
             else:
                 options.append(option)
-    return Reading(tuple(rows), fields, tuple(options), submit, doubt, dialog.fields)
+    return Reading(tuple(rows), fields, tuple(options), submit, doubt, dialog.fields, tuple(buttons))
+
+
+def _placed(part: _Part, lines: list[str], row: int) -> list[PlacedButton]:
+    """The buttons in a row, each where it stands."""
+    line = lines[row]
+    begin = line.index(part.match.string)
+    starts = (begin + part.match.start(f"button{place}") for place in range(len(part.element.buttons)))
+    return [PlacedButton(*one) for one in zip(part.element.buttons, repeat(row), (cells(line[:at]) for at in starts))]
 
 
 def _choices(rows: list[str]) -> list[Option]:
@@ -425,7 +451,7 @@ def _shadow(reading: Reading, dialog: Dialog, lines: list[str], screen: Screen) 
     above = outside_above(lines, [(each.row, each.as_what) for each in reading.rows], options)
     if above is False or (above is None and not begins_in_sight(screen)):
         return "it may begin further up: what stands above it may be a part of it"
-    once = [form.shortest for form in _forms_of(dialog, lambda element: element.role is Role.ONCE)]
+    once = [form.shortest for form in _forms_of(dialog, _allows_once)]
     if once and sum(any(_match(one, row.text) for one in once) for row in reading.rows) != 1:
         return "the row that allows it once stands there more than once, or is broken"
     told = {name for name, spec in dialog.fields.items() if not spec.aside}
@@ -443,6 +469,10 @@ def _forms_of(dialog: Dialog, chosen: Callable[[Element], bool]) -> Iterator[For
     return (
         form for element, forms in zip(dialog.elements, dialog.forms, strict=True) if chosen(element) for form in forms
     )
+
+
+def _allows_once(element: Element) -> bool:
+    return element.role is Role.ONCE or any(button.role is Role.ONCE for button in element.buttons)
 
 
 def _below_edge(edges: frozenset[Edge], row: int, lines: list[str], screen: Screen) -> bool:

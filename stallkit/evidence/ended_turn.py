@@ -60,7 +60,7 @@ def ended_turn(
 
     `words` are those of known agents.
     """
-    return _of_rows(*last_message(screen, composer, top, words))
+    return _of_rows(*last_message(screen, composer, top, words, _tells_failure))
 
 
 def of_message(message: str) -> EndedTurn:
@@ -100,6 +100,10 @@ def _of_rows(rows: list[str], whole: bool, at_once: bool = True) -> EndedTurn:
         last = [one.strip() for one in _of.sentence.split(paragraphs[-1]) if one.strip()][-1]
         return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows), at_once=at_once)
     return EndedTurn(How.DONE, _end_of(paragraphs))
+
+
+def _tells_failure(text: str) -> bool:
+    return _of.fails.match(text.lstrip(_OPENING)) is not None or class_of(text) != UNKNOWN
 
 
 def _failure_below(rows: list[str]) -> str:

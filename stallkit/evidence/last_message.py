@@ -7,9 +7,9 @@ between it and the composer is short and known (a time, a tip, a folder).
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
-from stallkit.detect.agent import NO_WORDS, Vocabulary
+from stallkit.detect.agent import Vocabulary
 from stallkit.detect.composer import Composer, written
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import Patterns
@@ -22,45 +22,48 @@ ROWS = 60  # above the composer, looked at
 _RIGHT = 30  # columns of blanks before a row that is aligned at the right
 
 
-def _above(screen: Screen, bottom: int, words: Vocabulary) -> list[str]:
+def _above(screen: Screen, bottom: int, words: Vocabulary, fails: Callable[[str], bool]) -> list[str]:
     """The rows above the composer, without what stands between the message and it."""
     rows = unframed(screen.lines[max(0, bottom - ROWS) : bottom])
     rows = [row if row == EDGE else _of.right_bar.sub("", row.rstrip()).rstrip() for row in rows]
     below = ""
     while rows and (rows[-1] == EDGE or _is_status(rows[-1]) or _is_chrome(rows[-1], words)):
         below = rows.pop().strip() or below
-    return _failure(rows, words) if words.is_over(below) else rows
+    return _failure(rows, words, fails) if words.is_over(below) else rows
 
 
-def _failure(rows: list[str], words: Vocabulary) -> list[str]:
+def _failure(rows: list[str], words: Vocabulary, fails: Callable[[str], bool]) -> list[str]:
     """Rows whose last ones may be in a frame: an agent frames what its person says, and its own failures.
 
-    Only a failure is followed by the line that its turn is over, and has something of that turn above it.
+    A failure is followed by the line that its turn is over, and has something of that turn above it.  So may be what a
+    person said who interrupted the agent before it answered: its words tell.
     """
     top = len(rows)
     while top and _of.framed.match(rows[top - 1]):
         top -= 1
     above = next((row.strip() for row in reversed(rows[:top]) if row.strip()), "")
-    if top == len(rows) or not above or words.is_below(above):
+    framed = [_of.framed.sub("", row).strip() for row in rows[top:]]
+    if not framed or not above or words.is_below(above) or not fails(" ".join(framed)):
         return rows
-    first, *more = [_of.framed.sub("", row).strip() for row in rows[top:]]
+    first, *more = framed
     return [f"● Error: {first}", *(f"  {row}" for row in more)]
 
 
 def last_message(
-    screen: Screen, composer: Composer | None = None, top: int | None = None, words: Vocabulary = NO_WORDS
+    screen: Screen, composer: Composer | None, top: int | None, words: Vocabulary, fails: Callable[[str], bool]
 ) -> tuple[list[str], bool, bool]:
     """The rows of the last block of text above the composer, its mark removed; empty where there is none.
 
     Also whether it is whole (what it begins with is in sight), and whether the person's own line stands right above it,
     so that nothing was done in between.  Where the composer is not described, it begins at the row
-    `top`, or else it is what the cursor stands in, or the lowest row between two rules.
+    `top`, or else it is what the cursor stands in, or the lowest row between two rules.  `fails` says whether a text
+    tells of a failure.
     """
     found: list[str] = []
     whole = at_once = False
     bottom = _top(screen, composer, top)
     lead = _lead(screen, bottom)
-    above = _above(screen, bottom, words)
+    above = _above(screen, bottom, words, fails)
     for place, row in reversed([*enumerate(above)]):
         mark = _of.mark.match(row) or _of.speaker.match(row)
         if row == EDGE and not any(line.strip() for line in found):
@@ -78,7 +81,7 @@ def last_message(
                 found.append("")
             continue
         found.append(" " * mark.end() + row[mark.end() :] if mark else row)
-        if mark and words.is_notice(row[mark.end() :]):
+        if mark and words.is_notice(row[mark.end() :]) and _fails_above(above[:place], words, fails):
             found.clear()
         elif mark:
             whole, before = True, next((line for line in reversed(above[:place]) if line.strip()), "")
@@ -88,6 +91,15 @@ def last_message(
     while rows and not rows[0].strip():
         rows.pop(0)
     return rows, whole, at_once
+
+
+def _fails_above(rows: list[str], words: Vocabulary, fails: Callable[[str], bool]) -> bool:
+    """Whether the last message that begins with a mark tells of a failure, or only points at one above it."""
+    start = next((at for at in range(len(rows) - 1, -1, -1) if _of.mark.match(rows[at])), None)
+    if start is None:
+        return False
+    message = " ".join(_of.mark.sub("", row).strip() for row in rows[start:]).strip()
+    return fails(message) or (words.is_notice(message) and _fails_above(rows[:start], words, fails))
 
 
 def _without_start(rows: list[str]) -> list[str]:

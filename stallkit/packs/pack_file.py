@@ -24,7 +24,7 @@ from attrs import fields
 
 from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
-from stallkit.detect.dialog import Dialog, Edge, Element
+from stallkit.detect.dialog import Button, Dialog, Edge, Element
 from stallkit.detect.matcher import compiled
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
@@ -252,6 +252,7 @@ DIALOG_KEYS = frozenset({"dialog", "edge", "fields", "forms"})
 _FORM = frozenset({"dialog", "edge", "fields"})
 RENAMED = {"is": "role"}  # `is` is a word of Python's own
 _KEYS = {attribute.name for attribute in fields(Element)} - set(RENAMED.values()) | RENAMED.keys()
+_BUTTON_KEYS = {attribute.name for attribute in fields(Button)} - set(RENAMED.values()) | RENAMED.keys()
 
 
 def read_dialogs(row: Mapping[str, Any]) -> tuple[Dialog, ...]:
@@ -292,7 +293,22 @@ def _element(given: Any) -> Element:
         raise ValueError(f"{given!r} is neither a row nor a table")
     if unknown := sorted(given.keys() - _KEYS):
         raise ValueError(f"unknown key {unknown[0]!r} of a row: use {', '.join(sorted(_KEYS))}")
-    return Element(**{RENAMED.get(str(key), str(key)): value for key, value in given.items()})
+    values = _renamed(given)
+    if "buttons" in values:
+        values["buttons"] = tuple(map(_button, values["buttons"]))
+    return Element(**values)
+
+
+def _button(given: Any) -> Button:
+    if not isinstance(given, dict):
+        raise ValueError(f"{given!r} is no button: write a table with text, is and key")
+    if unknown := sorted(given.keys() - _BUTTON_KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r} of a button: use {', '.join(sorted(_BUTTON_KEYS))}")
+    return Button(**_renamed(given))
+
+
+def _renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {RENAMED.get(str(key), str(key)): value for key, value in given.items()}
 
 
 # --- agent files ---

@@ -11,7 +11,7 @@ import attrs
 
 from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
-from stallkit.detect.dialog import Edge, Element, FieldType, Role
+from stallkit.detect.dialog import Button, Edge, Element, FieldType, Role
 from stallkit.detect.signature import (
     Certainty,
     Clause,
@@ -103,12 +103,15 @@ _DISMISSAL = closed(
     ["keys"],
 )
 assert keys_of(Dismissal).keys() <= _DISMISSAL["properties"].keys()
+_BUTTON = {"text": _TEXT, "is": schema_of(Role), "key": _TEXT}
+assert {RENAMED.get(key, key) for key in _BUTTON} == keys_of(Button).keys()
 _ELEMENT = {
     **dict.fromkeys(("row", "option", "pattern"), _TEXT_OR_TEXTS),
     **dict.fromkeys(("choices", "rule", "ignore_case", "at_cursor", "selected"), _FLAG),
     "times": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2},
     "is": schema_of(Role),
     "key": _TEXT,
+    "buttons": {"type": "array", "minItems": 1, "items": closed(_BUTTON, ["text"])},
 }
 assert {RENAMED.get(key, key) for key in _ELEMENT} == keys_of(Element).keys()
 _ROWS = {"type": "array", "items": some_of(_TEXT, closed(_ELEMENT))}

@@ -16,7 +16,7 @@ from typing import Callable, Self
 
 from attrs import evolve, field, frozen
 
-from stallkit.detect.engine import Engine, Match
+from stallkit.detect.engine import Detection, Engine, Match
 from stallkit.detect.menu import menu_of
 from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
@@ -31,7 +31,7 @@ from stallkit.press.reader_check import came_later, doubt_of_reader, unproven
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
-from stallkit.transports.base import Below, Moving, Transport, look
+from stallkit.transports.base import Below, Clicks, Moving, Transport, look
 
 __all__ = [
     "Answer",
@@ -219,10 +219,16 @@ def answer(
     if isinstance(given, Keys):
         request = Answer(given)
     else:
-        keys, menu = Keys.line(given), None if secret else menu_of(engine.detect(seen.screen))
-        named = menu is not None and menu.place(given) is not None
+        keys, named = Keys.line(given), not secret and _names_option(given, engine.detect(seen.screen))
         request = Pick(given) if named else Answer(keys, text=True, secret=secret)
     return press(transport, request, seen, engine, clock, sleep)
+
+
+def _names_option(given: str, detection: Detection) -> bool:
+    menu, dialog = menu_of(detection), detection.dialog
+    if dialog is not None and dialog.button(given) is not None:
+        return True
+    return menu is not None and menu.place(given) is not None
 
 
 def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine, persons: bool) -> bool:
@@ -312,6 +318,8 @@ def _and(pressed: Keys | None, more: Keys) -> Keys:
 
 
 def _send(transport: Transport, request: Request, keys: Keys, now: Snapshot, row: int) -> None:
+    if keys.clicks and not (isinstance(transport, Clicks) and transport.takes_clicks(now)):
+        raise KeysRefused(transport.target, "its program takes no clicks of the mouse, or that is not known")
     if row and isinstance(transport, Below):
         transport.send_below(keys, now, row)
     elif not isinstance(request, Interrupt):

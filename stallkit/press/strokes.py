@@ -20,7 +20,7 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.terminal.keys import Key, Keys
 from stallkit.terminal.screen import Screen, selected
-from stallkit.terminal.text import cut
+from stallkit.terminal.text import cells, cut
 
 __all__ = ["ENTER", "Strokes", "Typing", "choosing", "draft_at_prompt"]
 
@@ -224,10 +224,12 @@ def _ticking(labels: tuple[str, ...], verdict: Verdict) -> Strokes | str:
 def choosing(label: str | tuple[str, ...], verdict: Verdict, seen: Snapshot, exactly: bool) -> Strokes | str:
     """How the option of that label is chosen at this look; or why it cannot be.  `exactly`: in these letter cases.
 
-    Several labels: these are ticked and no others, and sent.
+    Several labels: these are ticked and no others, and sent.  Buttons side by side are for a person alone.
     """
     if isinstance(label, tuple):
         return _ticking(label, verdict)
+    if (dialog := verdict.detection.dialog) is not None and dialog.buttons and not exactly:
+        return _at_button(label, dialog, verdict.detection.screen, seen)
     menu = menu_of(verdict.detection)
     if menu is None:
         return "it shows no menu whose rows can be read"
@@ -245,6 +247,18 @@ def choosing(label: str | tuple[str, ...], verdict: Verdict, seen: Snapshot, exa
         return "the rows of its menu cannot be told apart"
     keys = Keys.parse(key) if key else ENTER if wanted == menu.selected else _towards(wanted, menu.selected)
     return Choosing(keys, wanted, shown or menu, seen.screen, menu.selected, 2 * len(menu.options))
+
+
+def _at_button(label: str, dialog: Reading, screen: Screen, seen: Snapshot) -> Strokes | str:
+    """How a button is chosen, whichever is selected: by its own key, else by a click where it stands."""
+    one = dialog.button(label)
+    if one is None:
+        return f"it has no button {label!r}: it has {', '.join(repr(one.button.text) for one in dialog.buttons)}"
+    if one.button.key:
+        return Typing(Keys.parse(one.button.key), (), seen.screen)
+    if screen.size is None or any(cells(line.rstrip()) > screen.size.columns for line in screen.lines[: one.row]):
+        return "a row above its buttons is wrapped: in which cell they stand is not known"
+    return Typing(Keys.click(one.column, one.row), (), seen.screen)
 
 
 def draft_at_prompt(verdict: Verdict, screen: Screen) -> str | None:

@@ -2,7 +2,8 @@
 
 ``1 Enter`` presses the character 1 and then Enter; ``C-c`` holds Control; ``'Yes please' Enter`` types the text
 between the quotes.  A bare word in lower case, a number or a single character types itself.  Anything else that is not
-a known name is refused: a mistyped ``Entre`` must not be typed into a prompt.
+a known name is refused: a mistyped ``Entre`` must not be typed into a prompt.  A click of the mouse is made by
+`Keys.click` alone, and has no written form.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _BYTES = {
 _CONTROLS = {f"C-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
 _BYTES |= _CONTROLS | {"C-Space": "\0", "C-[": "\x1b", "C-\\": "\x1c", "C-]": "\x1d", "C-_": "\x1f"}
 KEY_NAMES = frozenset(_BYTES) | frozenset(_CURSOR)
+_CLICK = "Click"
 
 _TOKEN = re.compile(r"\s*(?:'(?P<quoted>(?:[^'\\]|\\.)*)'(?=\s|$)|(?P<bare>\S+))")
 _TYPES_ITSELF = re.compile(r"[a-z]+|[0-9]+|[^\s\x00-\x1f\x7f'\\]")
@@ -35,10 +37,11 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 @frozen
 class Key:
-    """One key by name, or literal text to type."""
+    """One key by name, literal text to type, or a click in a cell, (column, row) from 0."""
 
     name: str | None = None
     literal: str = ""
+    cell: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         if self.name is not None:
@@ -104,14 +107,24 @@ class Keys:
             raise ValueError("an answer is one line without control characters: each of them would be a key of its own")
         return cls((*(cls.typed(text).sequence if text else ()), Key(name="Enter")))
 
+    @classmethod
+    def click(cls, column: int, row: int) -> Keys:
+        """The left button pressed and released in one cell, as a terminal tells it to a program that asked (1006, SGR).
+
+        >>> Keys.click(4, 2).to_bytes()
+        b'\\x1b[<0;5;3M\\x1b[<0;5;3m'
+        """
+        return cls((Key(name=_CLICK, cell=(column, row)),))
+
+    @property
+    def clicks(self) -> bool:
+        """Whether a click is among them, which means something else to a program that did not ask for the mouse."""
+        return any(key.cell is not None for key in self.sequence)
+
     def to_bytes(self, application_cursor: bool = False) -> bytes:
         """What a terminal sends for these keys; `application_cursor` is its DECCKM mode, which changes the arrows."""
         lead = "\x1bO" if application_cursor else "\x1b["
-        parts = [
-            key.literal if key.name is None else lead + _CURSOR[key.name] if key.name in _CURSOR else _BYTES[key.name]
-            for key in self.sequence
-        ]
-        return "".join(parts).encode("utf-8", "surrogateescape")
+        return "".join(_sent(key, lead) for key in self.sequence).encode("utf-8", "surrogateescape")
 
     def to_tmux(self, application_cursor: bool = False) -> list[str]:
         """The hexadecimal arguments of tmux's ``send-keys -H``, the only form that is byte-exact on every version."""
@@ -119,6 +132,16 @@ class Keys:
 
     def __str__(self) -> str:
         return " ".join(map(str, self.sequence))
+
+
+def _sent(key: Key, lead: str) -> str:
+    """What a terminal sends for one key; the arrows begin with `lead`."""
+    if key.cell is not None:
+        column, row = (number + 1 for number in key.cell)
+        return f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"
+    if key.name is None:
+        return key.literal
+    return lead + _CURSOR[key.name] if key.name in _CURSOR else _BYTES[key.name]
 
 
 def _key(token: re.Match[str]) -> Key:

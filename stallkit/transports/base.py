@@ -15,6 +15,7 @@ from stallkit.terminal.keys import Keys
 __all__ = [
     "Moving",
     "Below",
+    "Clicks",
     "Closing",
     "OpenTransport",
     "Options",
@@ -122,6 +123,14 @@ class Below(Protocol):
 
     def send_below(self, keys: Keys, seen: Snapshot, first: int) -> None:
         """As `Transport.send`, but what stands above the row `first` may have changed since the latest look, `seen`."""
+
+
+@runtime_checkable
+class Clicks(Protocol):
+    """A transport that knows whether its session's program asked for the mouse."""
+
+    def takes_clicks(self, seen: Snapshot) -> bool:
+        """Whether it had asked at the latest look, `seen`; `Transport.send` refuses a click if it no longer does."""
 
 
 class Presence(StrEnum):

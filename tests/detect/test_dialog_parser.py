@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.detect.dialog import Dialog, Element, FieldSpec, Role
+from stallkit.detect.dialog import Button, Dialog, Element, FieldSpec, Role
 from stallkit.detect.dialog_parser import Option, begins_in_sight, read, read_among
 from stallkit.terminal.screen import Screen
 
@@ -86,6 +86,38 @@ def test_it_is_the_same_in_any_width(columns: int) -> None:
     framed = "\n".join([f"╭{'─' * columns}╮", *box, f"╰{'─' * columns}╯"])
     in_a_box = Dialog([*DEPLOY.elements, Element(rule=True)], "frame", DEPLOY.fields)
     assert read(in_a_box, screen(framed, columns=columns + 4)).whole
+
+
+BUTTONS = [
+    Button("Allow once", Role.ONCE),
+    Button("Allow always", Role.ALWAYS),
+    Button("Reject", Role.REJECT, "Escape"),
+]
+ALLOW = Dialog(["Allow 漢字", "$ {command}", Element(buttons=BUTTONS)], "blank", {"command": "command"})
+ASKED = "\n".join(["", "  ┃  Allow 漢字", "  ┃  $ {}", "  ┃", "  ┃ {}"])
+
+
+def test_buttons_are_read_with_the_cells_that_they_begin_in() -> None:
+    for row in ("Allow once   Allow always   Reject", "Allow once  Allow always  Reject  enter confirm"):
+        reading = read(ALLOW, screen(ASKED.format("make", row)))
+        assert reading.whole and not reading.options and reading.fields == {"command": "make"}
+        assert [one.button for one in reading.buttons] == BUTTONS
+        assert {one.row for one in reading.buttons} == {4}
+        assert [one.column for one in reading.buttons] == [4 + row.index(one.text) for one in BUTTONS]
+
+
+@pytest.mark.parametrize(
+    ("command", "row"),
+    [
+        ("make", "Allow once   Reject   Allow always"),
+        ("make", "Allow once Allow always Reject"),
+        ("make", "Allow once   Allow always   Reject all"),
+        ("make", "Allow once   Allow always"),
+        ("make\n  ┃  Allow once   Allow always   Reject", "Allow once   Allow always   Reject"),
+    ],
+)
+def test_buttons_that_are_others_or_stand_there_twice_are_none(command: str, row: str) -> None:
+    assert read(ALLOW, screen(ASKED.format(command, row))).doubt
 
 
 def test_a_field_that_may_end_in_two_places_is_doubtful() -> None:

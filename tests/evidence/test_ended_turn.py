@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+import stallkit_agent_clis
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_lab.evaluate import corpus
@@ -19,7 +20,9 @@ from stallkit.evidence.last_message import unframed
 from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
+from stallkit.transports.targets import open_target
 
+SCREENS = Path(stallkit_agent_clis.__file__).parent / "screens"
 CORPUS = Path(__file__).parents[1] / "corpus"
 ENGINE = installed_engine()
 # Cases that were saved after a server's refusal ended the turn, and the class of the failure.
@@ -185,3 +188,23 @@ def test_a_message_right_below_the_persons_line_is_told_from_one_after_work() ->
         rows = text.split("\n")
         turn = ended_turn(Screen.from_text(text, cursor=(2, len(rows) - 2), size=(80, 24)))
         assert (turn.how, turn.question, turn.at_once) == ("asks", "Shall I continue?", at_once), (above, turn)
+
+
+def test_what_a_person_said_before_an_interrupt_is_no_failure() -> None:
+    """OpenCode frames what its person says as it frames a failure, and tells no interrupt before an answer."""
+    for name in ("composer/hit-opencode-1-18-interrupted-three-times", "retrying/miss-opencode-1-18-gave-up"):
+        seen = open_target(f"file:{SCREENS}/opencode_{name}-80x24.txt").capture()
+        turn = judge(ENGINE.detect(seen.screen), seen).ended_turn
+        assert turn is not None and (turn.how == "failed") is ("gave-up" in name), turn
+
+
+def test_a_failure_is_told_although_an_earlier_request_ends_below_it() -> None:
+    """Gemini says so of a request that a person stopped while it was tried again, once the next one is under way."""
+    seen = open_target(
+        f"file:{SCREENS}/gemini_composer/hit-gemini-0-61-failed-then-a-stopped-request-80x30.txt"
+    ).capture()
+    turn = judge(ENGINE.detect(seen.screen), seen).ended_turn
+    assert turn is not None and (turn.how, turn.error) == ("failed", "authentication_failed")
+    shown = seen.screen.text.replace("API key", "key").replace("401", "").replace("[API Error", "All is done: [")
+    done = ended_turn(Screen.from_text(shown, cursor=(5, 22), size=(80, 30)), words=ENGINE.words)
+    assert done.how == "done" and done.message.startswith("User cancelled")

@@ -48,6 +48,14 @@ def test_arrows_follow_the_terminals_cursor_mode() -> None:
     assert keys.to_tmux(application_cursor=True) == ["1b", "4f", "41", "1b", "4f", "48", "1b", "4f", "50", "78"]
 
 
+def test_a_click_is_made_and_never_written() -> None:
+    click = Keys.click(6, 19)
+    assert click.to_bytes() == b"\x1b[<0;7;20M\x1b[<0;7;20m"
+    assert (str(click), click.clicks, Keys.parse("Enter").clicks) == ("Click", True, False)
+    with pytest.raises(ValueError, match="unknown key 'Click'"):
+        Keys.parse("Click")
+
+
 @pytest.mark.parametrize("name", sorted(KEY_NAMES))
 def test_every_known_name_sends_something_and_writes_itself(name: str) -> None:
     keys = Keys.parse(name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from drawn_dialog import PROGRAM, SCREENS
+from drawn_dialog import BUTTONS, CLICK, CLICKED, MOUSE, PROGRAM, SCREENS
 from queued import Desk
 from terminals import Server, wait_for
 
@@ -144,3 +144,25 @@ def test_a_dialog_is_answered_by_its_own_options(
     assert heard.read_bytes() == keys
     label = next(one["name"] for one in item["options"] if one["id"] == keys.decode())
     assert desk.item(state=state)["text"] == label, "of an option its label is kept"
+
+
+@pytest.mark.parametrize(
+    ("verb", "heard", "state", "label"),
+    [("approve", CLICK, "answered", "Allow once"), ("decline", b"\x1b", "declined", "Reject")],
+)
+def test_buttons_are_answered_whichever_is_selected(
+    desk: Desk, server: Server, tmp_path: Path, verb: str, heard: bytes, state: str, label: str
+) -> None:
+    program, screen, got = tmp_path / "opencode", tmp_path / "screen", tmp_path / "heard"
+    program.symlink_to(Path(sys.executable).resolve())
+    screen.write_text(read_screen(BUTTONS).screen.text, encoding="utf-8")
+    got.touch()
+    server.start("a", str(program), "-c", CLICKED, str(got), str(screen), MOUSE, shows="enter confirm", size=(60, 24))
+    desk.watch("tmux:a")
+    item = desk.item(state="input_required")
+    assert [one["kind"] for one in item["options"]] == ["allow_once", "allow_always", "reject_once"]
+    assert not any(one["selected"] for one in item["options"])
+    done = desk("stuck", verb, str(item["id"]))
+    assert done.returncode == 0, done
+    assert got.read_bytes() == heard
+    assert desk.item(state=state)["text"] == label

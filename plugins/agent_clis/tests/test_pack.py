@@ -100,6 +100,30 @@ def test_copilots_no_takes_words_and_escape_says_no() -> None:
     assert not isinstance(strokes, str) and str(strokes.keys) == "Escape"
 
 
+BUTTONS = {  # of a screen of OpenCode: the row of its buttons, and each with what chooses it
+    "permission-buttons-60x24": (19, {"Allow once": "Click", "Allow always": "Click", "Reject": "Escape"}),
+    "permission-fullscreen-60x24": (19, {"Allow once": "Click", "Allow always": "Click", "Reject": "Escape"}),
+    "permission-shell-command-80x24": (21, {"Allow once": "Click", "Allow always": "Click", "Reject": "Escape"}),
+    "permission-shell-command-120x40": (37, {"Allow once": "Click", "Allow always": "Click", "Reject": "Escape"}),
+    "permission-always-60x24": (19, {"Confirm": "Click", "Cancel": "Escape"}),
+}
+
+
+@pytest.mark.parametrize("name", BUTTONS)
+def test_opencodes_buttons_are_clicked_whichever_is_selected(name: str) -> None:
+    row, keys = BUTTONS[name]
+    seen = open_target(f"file:{SCREENS}/opencode_permission/hit-opencode-1-18-{name}.txt").capture()
+    verdict = judge(Engine([PACK]).detect(seen.screen), seen)
+    strokes = {label: choosing(label, verdict, seen, exactly=False) for label in keys}
+    assert {
+        label: getattr(one, "keys", one) and str(getattr(one, "keys", one)) for label, one in strokes.items()
+    } == keys
+    reading = verdict.detection.dialog
+    assert reading is not None and {one.row for one in reading.buttons} == {row}
+    for one in reading.buttons:
+        assert seen.screen.lines[row][one.column :].startswith(one.button.text)  # no wide letter before it
+
+
 LOOSE = {
     *("aider_confirm", "aider_gitignore", "aider_release_notes"),  # at the cursor itself
     *("codex_question",),  # a footer of keys is their last line

@@ -16,6 +16,7 @@ from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 __all__ = [
+    "CLICKS",
     "DRAWN",
     "FOLDER",
     "FORMAT",
@@ -42,9 +43,18 @@ PRINTED = "window_activity"  # when the window last had output, in whole seconds
 PRESSED = "@stallkit_pressed"  # our own pane option: the screen that was last pressed at, and when
 FOLDER = "@stallkit_folder"  # our own as well: the folder that an operator started its agent in, in hexadecimal
 SEALED = "@stallkit_sealed"  # our own: no key goes in, whoever presses it
+CLICKS = ("mouse_any_flag", "mouse_sgr_flag")  # its program asked to be told of clicks, in the form of `Keys.click`
 _MORE = (FOLDER, SEALED, "pane_dead_status", "keypad_cursor_flag", "pane_tty")
-_NUMBERS = (*FIELDS, *DRAWN, *_TAKES_KEYS, *_MORE, PRINTED, PRESSED)
-HELD = (*FIELDS, *DRAWN, *_TAKES_KEYS, PRESSED, SEALED, "pane_current_command")  # unchanged from the look to the press
+_NUMBERS = (*FIELDS, *DRAWN, *_TAKES_KEYS, *CLICKS, *_MORE, PRINTED, PRESSED)
+HELD = (
+    *FIELDS,
+    *DRAWN,
+    *_TAKES_KEYS,
+    *CLICKS,
+    PRESSED,
+    SEALED,
+    "pane_current_command",
+)  # unchanged from the look to the press
 FORMAT = ",".join(f"#{{{name}}}" for name in _NUMBERS)
 LOOK = (FORMAT, "#{pane_current_command}", "#{pane_title}")  # the last two may hold any character
 

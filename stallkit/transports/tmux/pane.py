@@ -23,6 +23,7 @@ from stallkit.terminal.text import cells
 from stallkit.transports.base import DEADLINE_S, Closing, Options
 from stallkit.transports.tmux.call import DeferredCommand, Server, quoted
 from stallkit.transports.tmux.format import (
+    CLICKS,
     PRESSED,
     Frame,
     identity_of,
@@ -132,6 +133,11 @@ class TmuxTransport(Closing):
         columns = seen.screen.size.columns if seen.screen.size else 0
         above = sum(max(-(-cells(line) // columns), 1) for line in seen.screen.lines[:first]) if columns else 0
         self._send(keys, seen, self._guard(seen).below(above), first=first)
+
+    def takes_clicks(self, seen: Snapshot) -> bool:
+        """Whether the program had asked for the mouse at the latest look, `seen`."""
+        latest = self._latest
+        return latest is not None and latest[0] is seen and all(latest[1][name] == "1" for name in CLICKS)
 
     def _guard(self, seen: Snapshot) -> PaneGuard:
         """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""

@@ -359,7 +359,9 @@ class Pane:
 
     def line(self, number: int) -> str:
         noted, terminal = self.folder.encode().hex(), f"/dev/pts/{number}"
-        numbers = f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,0,{noted},,,0,{terminal},1795000001,"
+        numbers = (
+            f"77,1795000000,%{number},{100 + number},0,1,1,0,80,3,0,0,0,0,0,0,0,{noted},,,0,{terminal},1795000001,"
+        )
         return FRAME.line(numbers, self.command, self.title, "2,0", self.session)
 
     def answer(self, number: int) -> str:

@@ -75,9 +75,14 @@ def asked_fields(verdict: Verdict) -> Mapping[str, str]:
 
 
 def choices(verdict: Verdict) -> tuple[Choice, ...]:
-    """The options of its menu, by their numbers from 1 on: of any menu whose rows can be read."""
+    """The options of its menu, by their numbers from 1 on: of any menu whose rows can be read; else its buttons."""
     menu, reading = menu_of(verdict.detection), verdict.detection.reading
-    if menu is None or verdict.state is not State.WAITING:
+    if verdict.state is not State.WAITING:
+        return ()
+    if reading is not None and reading.whole and reading.buttons:
+        shown = enumerate((one.button for one in reading.buttons), 1)
+        return tuple(Choice(str(number), one.text, _KINDS[one.role] if one.role else None) for number, one in shown)
+    if menu is None:
         return ()
     read = reading.options[: len(menu.options)] if reading is not None and reading.whole else ()
     return tuple(
