@@ -17,16 +17,16 @@ import time
 from pathlib import Path
 from typing import Callable
 
+from stallkit_sessions.end_facts import facts
 from stallkit_sessions.finalize import finalize
 from stallkit_sessions.lifecycle import finalize_now
 from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.panes import begin
 from stallkit_sessions.register import Living, Register
 from stallkit_sessions.witnesses import look
 from timing import table
 
 from stallkit.probes.procfs import boot_id
-from stallkit.transports.tmux.end_facts import facts
-from stallkit.transports.tmux.panes import begin
 
 ROUNDS = 20
 FILES, CHANGED = 500, 20

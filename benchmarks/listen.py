@@ -58,7 +58,7 @@ async def quiet(panes: Panes, server: int, listen: Listen, sweeps: int) -> tuple
         await source.sweep(lambda target: True)
         await asyncio.sleep(0.2)
     heard = sum(marks is not None for marks in source._listening.marks.values())
-    (collector,) = processes("tmux/collector.py") or [0]
+    (collector,) = processes("stallkit_supervisor.collector") or [0]
     before = cpu(), cpu_of(server), cpu_of(collector) if collector else 0.0
     for _ in range(sweeps):
         await source.sweep(lambda target: True)
@@ -72,7 +72,7 @@ async def quiet(panes: Panes, server: int, listen: Listen, sweeps: int) -> tuple
 async def flooded(panes: Panes, server: int, source: FleetSource) -> list[str]:
     """Seconds in which a program prints, and what it costs."""
     client = ["tmux", "-S", panes.socket]
-    (collector,) = processes("tmux/collector.py") or [0]
+    (collector,) = processes("stallkit_supervisor.collector") or [0]
     with tempfile.TemporaryDirectory() as folder:
         before = cpu_of(server), cpu_of(collector) if collector else 0.0
         began = time.monotonic()

@@ -114,7 +114,7 @@ def collectors(pid: int) -> list[int]:
     """The children of a supervisor that hear the streams of panes; they live as long as it does."""
     children = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
     found = [int(child) for child in " ".join(children).split()]
-    return [child for child in found if b"collector.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [child for child in found if b"stallkit_supervisor.collector" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def share(before: Cpu, after: Cpu) -> tuple[float, float]:

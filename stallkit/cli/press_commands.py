@@ -19,7 +19,7 @@ from stallkit.press.events import EventLog
 from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
 from stallkit.press.send import Sending, Sent, send
 from stallkit.settings import configured_policy
-from stallkit.transports.tmux.panes import valid_name
+from stallkit.transports.tmux.identity import valid_name
 
 __all__ = ["send_command", "wait_for", "wait_ready_command"]
 

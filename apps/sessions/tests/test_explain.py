@@ -7,11 +7,11 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.containers.container_events import ContainerFacts
+from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.explain import CRASHED, DROP, STOPPED, EndFacts, event_of, explain
 from stallkit_sessions.model import Cause, Order, Source, Status
 
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
 HERE, AWAY, DARK = Presence.THERE, Presence.GONE, Presence.UNSEEN
 ALIVE = PaneFacts(HERE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 from stallkit_sessions.containers.container_events import ContainerFacts
+from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.explain import PATIENCE_S, EndFacts, complete
 
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
 DEAD = PaneFacts(Presence.THERE, dead=True)
 GONE = PaneFacts(Presence.GONE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.explain import EndFacts
 from stallkit_sessions.finalize import LINES, Ended, finalize
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
@@ -15,7 +16,6 @@ from stallkit_sessions.outbox import FINAL
 from stallkit_sessions.register import Living, Register
 
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 
 NOW = 2_000_000_000.0
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from stallkit_sessions import panes
 from stallkit_sessions.lifecycle import finalize_now, lasting, stop, tidy
 from stallkit_sessions.model import Cause, Order, Session, Source, Status
 from stallkit_sessions.register import Living
@@ -20,7 +21,6 @@ from terminals import wait_for
 
 from stallkit.errors import StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process
-from stallkit.transports.tmux import panes
 from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
+from stallkit_sessions.end_facts import PaneFacts
 from stallkit_sessions.explain import EndFacts
 from stallkit_sessions.finalize import Ended, finalize, write_out
 from stallkit_sessions.model import Session
 from stallkit_sessions.register import Living, Register
 
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.end_facts import PaneFacts
 
 EXITED = EndFacts(PaneFacts(Presence.THERE, dead=True, code=0))
 

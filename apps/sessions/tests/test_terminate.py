@@ -12,12 +12,12 @@ from uuid import uuid4
 
 import pytest
 from attrs import evolve
+from stallkit_sessions import end_facts, panes
 from stallkit_sessions.model import Session
 from stallkit_sessions.terminate import Ended, end_program
 from terminals import Server, wait_for
 
 from stallkit.probes.procfs import stat_of
-from stallkit.transports.tmux import end_facts, panes
 from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e

@@ -12,6 +12,7 @@ from typing import Iterator
 import pytest
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.sources import FleetSource
+from stallkit_supervisor.status_text import clear_stale
 from stallkit_supervisor.summary import NEEDS, Need, summary
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, PATIENCE_S
@@ -19,7 +20,6 @@ from terminals import OnTerminal, Server, wait_for
 
 from stallkit.press.policy import OBSERVE
 from stallkit.transports.tmux.call import Server as Client
-from stallkit.transports.tmux.status_text import clear_stale
 
 ASKS = "read -p 'Proceed? [y/N] ' answer; clear; echo went on; exec sleep 1000"
 # Formats, styles, times, words of a shell and of tmux: each would be seen, or leave a file.  (tmux reads the name

@@ -6,14 +6,23 @@ the server's pid and start, the pane's number, and the pid of the process in it.
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 from stallkit.probes.procfs import Process, Stat, stat_of
 
-__all__ = ["FIELDS", "IDENTITY", "Identity", "ServerIdentity"]
+__all__ = ["FIELDS", "IDENTITY", "Identity", "ServerIdentity", "valid_name"]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 FIELDS = ("pid", "start_time", "pane_id", "pane_pid")  # as tmux calls them
 IDENTITY = " ".join(f"#{{{name}}}" for name in FIELDS)  # the format in which tmux writes one
+
+
+def valid_name(name: str) -> bool:
+    """Whether a session may have that name: 1 to 64 letters, digits, `_` and `-` of ASCII, no `-` in front."""
+    return _NAME.fullmatch(name) is not None
 
 
 @frozen

@@ -24,7 +24,7 @@ from stallkit.terminal.marks import Marks, MarksReader
 __all__ = ["DRAINED", "PanePipe", "pipe_into"]
 
 CHUNK = 65_536  # bytes a read: the pipe's capacity
-DRAINED = "@stallkit_drained"  # a pane option: its pipe is that of `tmux.panes`, and may be replaced
+DRAINED = "@stallkit_drained"  # a pane option: its pipe is that of a session that was started, and may be replaced
 _FILTER = Path(__file__).with_name("pane_filter.py")
 
 

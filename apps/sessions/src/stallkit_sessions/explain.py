@@ -18,9 +18,9 @@ from attrs import frozen
 
 from stallkit.redact.redact import MASK
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.containers.runtime_call import BWRAP
+from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 
 __all__ = [

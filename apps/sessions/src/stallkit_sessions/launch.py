@@ -13,7 +13,13 @@ from stallkit_wrap.relay.driver import wrapped
 from stallkit.config import STATE_DIR
 from stallkit.errors import StartRefused
 from stallkit.signals.collect import command_with_signals
-from stallkit.transports.secret_pipe import (
+from stallkit.transports.tmux.identity import Identity
+from stallkit.variables import Variables, read_variables, shell_name
+from stallkit_sessions.containers.bubblewrap import run_command as sandboxed
+from stallkit_sessions.containers.runtime_call import BWRAP
+from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.model import Session
+from stallkit_sessions.secret_pipe import (
     DESCRIPTOR,
     SecretPipe,
     as_arguments,
@@ -22,12 +28,6 @@ from stallkit.transports.secret_pipe import (
     on_descriptor,
     sourced,
 )
-from stallkit.transports.tmux.identity import Identity
-from stallkit.variables import Variables, read_variables, shell_name
-from stallkit_sessions.containers.bubblewrap import run_command as sandboxed
-from stallkit_sessions.containers.runtime_call import BWRAP
-from stallkit_sessions.containers.runtimes import runtime_of
-from stallkit_sessions.model import Session
 
 __all__ = ["Launch", "check_variables", "launch", "variables_again"]
 

@@ -16,14 +16,14 @@ from stallkit.errors import StallkitError, StartRefused, StoreError, TransportEr
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.signals.collect import remove_files
 from stallkit.transports.base import Options, Presence
-from stallkit.transports.tmux.end_facts import facts
-from stallkit.transports.tmux.panes import NameTaken, begin, find, remove, respawn
 from stallkit.variables import Variables
 from stallkit_sessions.containers.runtimes import ContainerRuntime, runtime_of
+from stallkit_sessions.end_facts import facts
 from stallkit_sessions.finalize import finalize, write_out
 from stallkit_sessions.launch import launch, variables_again
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.monitor_client import ask, ensure
+from stallkit_sessions.panes import NameTaken, begin, find, remove, respawn
 from stallkit_sessions.register import Living, Register
 from stallkit_sessions.terminate import end_program
 from stallkit_sessions.witnesses import adopt, look_at_all

@@ -15,8 +15,7 @@ from stallkit.errors import SessionGone, UnknownProgram
 from stallkit.probes.procfs import boot_id
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import open_target
-from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.panes import valid_name
+from stallkit.transports.tmux.identity import Identity, valid_name
 from stallkit.variables import Variables, read_variables
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
 from stallkit_sessions.launch import check_variables

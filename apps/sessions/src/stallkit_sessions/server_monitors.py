@@ -19,15 +19,15 @@ from stallkit.jsonio import unstructure
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import Engine
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.identity import Identity, ServerIdentity
-from stallkit.transports.tmux.server_watch import ServerWatch
 from stallkit_sessions.containers.container_events import Account, Broke
 from stallkit_sessions.containers.event_stream import ContainerEventStream
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
+from stallkit_sessions.end_facts import ServerEnd
 from stallkit_sessions.model import Session
 from stallkit_sessions.register import Living, Register
+from stallkit_sessions.server_watch import ServerWatch
 from stallkit_sessions.witnesses import Heard
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors"]

@@ -13,14 +13,14 @@ from attrs import evolve, frozen
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.transports.base import Options
-from stallkit.transports.tmux.end_facts import PaneLook, ServerEnd, facts, many
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.panes import START_S, find
 from stallkit_sessions.containers.container_events import Account, ContainerFacts
 from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.end_facts import PaneLook, ServerEnd, facts, many
 from stallkit_sessions.explain import EndFacts
 from stallkit_sessions.finalize import Ended
 from stallkit_sessions.model import Session
+from stallkit_sessions.panes import START_S, find
 from stallkit_sessions.register import Living, Register
 
 __all__ = ["Heard", "adopt", "look", "look_at_all"]

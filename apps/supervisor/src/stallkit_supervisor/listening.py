@@ -13,7 +13,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.terminal.marks import Marks
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.listener import PaneListener
+from stallkit_supervisor.listener import PaneListener
 
 __all__ = ["LISTEN", "Listen", "Listening"]
 

@@ -31,9 +31,9 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit.transports.tmux.status_text import StatusText
 from stallkit_supervisor.listening import Listen, Listening
 from stallkit_supervisor.own_panes import own_pane, runs_stallkit
+from stallkit_supervisor.status_text import StatusText
 
 __all__ = ["FleetSource", "Listens", "Lists", "Shows", "SourceLook", "Source", "Transports", "socket_of", "sources_for"]
 

@@ -7,10 +7,10 @@ from typing import Iterator
 
 import pytest
 from askroom import Person
+from stallkit_wrap.askpass.popup import PopUp
 from terminals import Server, wait_for
 
 from stallkit.errors import TransportError, TransportUnavailable
-from stallkit.transports.tmux.popup import PopUp
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from stallkit.press.policy import Policy
 from stallkit.redact.redact import redact_all
 from stallkit.settings import configured_policy
 from stallkit.transports.targets import open_target
-from stallkit.transports.tmux.end_facts import facts
 from stallkit_sessions.cli.named_sessions import SESSION, found, leave, opened, reached, show_end
 from stallkit_sessions.cli.panel import as_json as as_object
 from stallkit_sessions.cli.panel import show
+from stallkit_sessions.end_facts import facts
 from stallkit_sessions.model import ExitRecord, Session
 
 __all__ = ["output_command", "postmortem_command"]

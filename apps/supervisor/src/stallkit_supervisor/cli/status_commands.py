@@ -25,9 +25,9 @@ from stallkit.errors import StoreError, TransportError, UnknownName
 from stallkit.terminal.text import cells
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
-from stallkit.transports.tmux.status_text import clear_stale
 from stallkit_supervisor.cli.watch_rows import COLOURS, state_of, still_s
 from stallkit_supervisor.cli.watch_rows import noted as notes
+from stallkit_supervisor.status_text import clear_stale
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.summary import Need, summary
 from stallkit_supervisor.supervisor_client import remove_dead, statuses

@@ -12,15 +12,15 @@ from typing import Iterator, Sequence
 
 import pytest
 from attrs import evolve
+from stallkit_sessions import end_facts, panes
+from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.model import Session
 from terminals import Server, wait_for
 
 from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux import end_facts, panes
-from stallkit.transports.tmux.end_facts import PaneFacts, ServerEnd
-from stallkit.transports.tmux.identity import Identity
+from stallkit.transports.tmux.identity import Identity, valid_name
 
 pytestmark = pytest.mark.e2e
 
@@ -68,7 +68,7 @@ def shell(script: str) -> Sequence[str]:
 
 @pytest.mark.parametrize("name", ["a", "_", "0", "worker-1", "A_b-C", "x" * 64])
 def test_valid_names(name: str) -> None:
-    assert panes.valid_name(name)
+    assert valid_name(name)
 
 
 @pytest.mark.parametrize(

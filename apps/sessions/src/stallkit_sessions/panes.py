@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from pathlib import Path
 from typing import Mapping, Sequence
@@ -17,7 +16,7 @@ from stallkit.errors import CaptureTimeout, SessionGone, TransportError, Transpo
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
 from stallkit.transports.tmux.format import FOLDER, SEALED, Frame
-from stallkit.transports.tmux.identity import IDENTITY, Identity
+from stallkit.transports.tmux.identity import IDENTITY, Identity, valid_name
 from stallkit.transports.tmux.listen import DRAINED
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "remove",
     "respawn",
     "unpiped",
-    "valid_name",
 ]
 
 MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
@@ -42,7 +40,6 @@ _AGAIN_S = 0.02
 _REMOVED = "stallkit-removed"
 # Without `.` and `:`, which tmux changes, and without its wildcards, special names and formats; not an option by its
 # first character; valid in the name of a container, a file and a branch.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 class StartError(TransportError):
@@ -53,11 +50,6 @@ class StartError(TransportError):
 
 class NameTaken(StartError):
     """A session of that name exists on the server."""
-
-
-def valid_name(name: str) -> bool:
-    """Whether a session may have that name: 1 to 64 letters, digits, `_` and `-` of ASCII, no `-` in front."""
-    return _NAME.fullmatch(name) is not None
 
 
 def begin(

@@ -20,7 +20,7 @@ from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.panes import ENDED, Pane, panes_of
+from stallkit_sessions.panes import ENDED, Pane, panes_of
 
 __all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
 

@@ -21,8 +21,8 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.call import EXITED, Server, failure, not_installed
-from stallkit.transports.tmux.end_facts import ServerEnd
 from stallkit.transports.tmux.identity import ServerIdentity
+from stallkit_sessions.end_facts import ServerEnd
 
 __all__ = ["ServerWatch"]
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Callable, Coroutine
 
 import pytest
+from stallkit_supervisor.listener import PaneListener
 from terminals import PATIENCE_S, Server, wait_for
 
 from stallkit.terminal.marks import Marks, StatusState
 from stallkit.transports.tmux.call import Server as Client
 from stallkit.transports.tmux.fleet import Fleet
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.listener import PaneListener
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,9 @@ FLOOD_BYTES = 20_000_000
 
 def collectors(server: Server) -> set[int]:
     listing = subprocess.run(["ps", "-ww", "-eo", "pid=,args="], check=True, capture_output=True, text=True).stdout
-    own = [line for line in listing.splitlines() if "tmux/collector.py" in line and str(server.socket) in line]
+    own = [
+        line for line in listing.splitlines() if "stallkit_supervisor.collector" in line and str(server.socket) in line
+    ]
     return {int(line.split()[0]) for line in own}
 
 
@@ -250,7 +252,7 @@ import asyncio, sys
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet
-from stallkit.transports.tmux.listener import PaneListener
+from stallkit_supervisor.listener import PaneListener
 
 async def listen(options):
     sweep = await Fleet(options).sweep()

@@ -6,15 +6,15 @@ import subprocess
 import sys
 
 import pytest
+from stallkit_sessions.secret_pipe import SecretPipe, sourced
 
 from stallkit.errors import StartRefused
-from stallkit.transports.secret_pipe import SecretPipe, sourced
 
 
 def test_a_giver_that_was_killed_starts_nothing() -> None:
     code = (
         "import os, signal, subprocess\n"
-        "from stallkit.transports.secret_pipe import SecretPipe, sourced\n"
+        "from stallkit_sessions.secret_pipe import SecretPipe, sourced\n"
         "pipe = SecretPipe('a', 'export A=1\\n')\n"
         "print(pipe.path, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

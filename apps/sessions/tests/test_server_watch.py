@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from stallkit_sessions.end_facts import ServerEnd
+from stallkit_sessions.server_watch import ServerWatch
 from terminals import PATIENCE_S, Server, wait_for
 
 from stallkit.errors import CaptureTimeout, TransportUnavailable
 from stallkit.probes.procfs import stat_of
-from stallkit.transports.tmux.end_facts import ServerEnd
-from stallkit.transports.tmux.server_watch import ServerWatch
 
 pytestmark = pytest.mark.e2e
 
@@ -177,7 +177,7 @@ def test_its_client_ends_with_a_killed_process(server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "s", "cat")
     program = (
         "import asyncio, sys\n"
-        "from stallkit.transports.tmux.server_watch import ServerWatch\n"
+        "from stallkit_sessions.server_watch import ServerWatch\n"
         "from stallkit.transports.base import Options\n"
         "async def run():\n"
         "    watch = ServerWatch(Options(tmux_socket_path=sys.argv[1]))\n"

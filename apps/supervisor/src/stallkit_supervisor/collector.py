@@ -11,7 +11,6 @@ and the tmux command that is to be given at the end; 0 is for what is to be said
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import select
 import socket
@@ -20,12 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-# It runs without site-packages, for speed, which the package's imports need: so only this module is loaded.
-_OSC = importlib.util.spec_from_file_location("osc", Path(__file__).parents[2] / "terminal" / "osc_stream.py")
-assert _OSC is not None and _OSC.loader is not None  # the file exists
-osc = importlib.util.module_from_spec(_OSC)
-_OSC.loader.exec_module(osc)
-RESET, OscReader = osc.RESET, osc.OscReader
+from stallkit.terminal.osc_stream import RESET, OscReader
 
 CHUNK = 65_536  # bytes a read
 ROOM = 65_536  # bytes of marks that wait for the supervisor, a pane: who reports more is no longer listened to
@@ -173,7 +167,3 @@ def main() -> None:
         for name in ("door", ""):
             path = Path(folder, name)
             path.rmdir() if not name else path.unlink(missing_ok=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Iterable
 
 from attrs import define
+from stallkit_sessions.panes import unpiped
 
+import stallkit
 from stallkit.errors import TransportError
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.listen import pipe_into
-from stallkit.transports.tmux.panes import unpiped
 
 __all__ = ["PaneListener"]
 
@@ -35,7 +36,10 @@ NUDGE_S = 1.0  # between two looks that one pane's reports ask for
 END_S = 4.0  # for the collector to end: longer than it gives tmux
 CHUNK = 65_536
 _HEADER = 9  # bytes: kind, number, length
-_COLLECTOR, _HAND_OVER = Path(__file__).with_name("collector.py"), Path(__file__).with_name("hand_over.py")
+_HAND_OVER = Path(__file__).with_name("hand_over.py")
+_ROOTS = sorted({str(Path(str(file)).parents[1]) for file in (stallkit.__file__, __file__)})
+# It runs without site-packages, for speed: what it imports needs none.
+_COLLECT = f"import sys; sys.path[:0] = {_ROOTS!r}; from stallkit_supervisor.collector import main; main()"
 _LONGEST = 90  # characters of the path of a socket
 
 
@@ -206,9 +210,9 @@ class _Collector:
             self.channel, other = socket.socketpair()
             with other, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
                 door.bind(str(self.folder / "door"))
-                words = [str(_COLLECTOR), str(door.fileno()), folder, *server.client]
+                words = [str(door.fileno()), folder, *server.client]
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", *words],
+                    [sys.executable, "-I", "-S", "-c", _COLLECT, *words],
                     stdin=other.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
