@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from fleet import Panes
-from stallkit_supervisor.listening import Listen
+from stallkit_supervisor.listener import Listen
 from stallkit_supervisor.sources import FleetSource
 from timing import table
 

@@ -14,9 +14,9 @@ from stallkit_sessions.containers.container_events import (
     Account,
     Broke,
     ContainerEvent,
+    ContainerEventStream,
     ContainerFacts,
 )
-from stallkit_sessions.containers.event_stream import ContainerEventStream
 from stallkit_sessions.containers.runtime_call import kept
 from stallkit_sessions.containers.runtimes import ContainerRuntime
 from stallkit_sessions.model import Session

@@ -25,7 +25,7 @@ from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.waiver import Waivers
-from stallkit_sessions import runtime_log
+from stallkit_sessions import finalize as runtime_log
 from stallkit_sessions.cli.panel import show
 from stallkit_sessions.model import Cause, ExitRecord, Session
 from stallkit_sessions.register import Register
@@ -34,7 +34,7 @@ from stallkit_supervisor.loop_files import write_stop
 from stallkit_supervisor.notify.cloud_event import CloudEvent
 from stallkit_supervisor.notify.hooks import Webhook
 from stallkit_supervisor.notify.notice import Notice
-from stallkit_supervisor.notify.terminal_codes import CODES, codes
+from stallkit_supervisor.notify.terminal import CODES, codes
 from stallkit_supervisor.store import Store
 
 from stallkit.cli.common import print_json, shown

@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 
 import pytest
 from stallkit_sessions import monitor_client
-from stallkit_sessions.runtime_log import append, log_of
+from stallkit_sessions.finalize import append, log_of
 from stallkit_supervisor.store import Store
 from started import House
 

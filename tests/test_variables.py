@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_sessions.secret_pipe import SecretPipe, as_lines, as_script, sourced
+from stallkit_sessions.launch import SecretPipe, as_lines, as_script, sourced
 
 from stallkit.variables import read_variables
 

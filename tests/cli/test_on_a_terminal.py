@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 # In the source of a command.
-DRAWS = r"\brich\b|\b[Pp]rogress\b|\bshow_end\b|\bleave\(|LiveTable|eval_tables|page_table|(?:plain|wide)_console"
+DRAWS = r"\brich\b|\b[Pp]rogress\b|\bshow_end\b|\bleave\(|LiveTable|show_tables|page_table|(?:plain|wide)_console"
 HARM = ("bash", "-c", "read -p 'Delete all? [y/N] '")
 ASKS = ("bash", "-c", "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 1000")
 BUILD = ("bash", "-c", "while :; do echo compiling $RANDOM; sleep 0.1; done")

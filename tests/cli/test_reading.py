@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 
 import pytest
 from stallkit_operator.queue import Queue
-from stallkit_supervisor.cli.watch_rows import apart
+from stallkit_supervisor.cli.watch_table import apart
 from started import House
 from terminals import OnTerminal, Server, wait_for
 

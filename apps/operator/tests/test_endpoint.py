@@ -16,9 +16,9 @@ from askers import exchange, post, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from queued import Desk
+from stallkit_operator.install import host_socket
 from stallkit_operator.item import ItemState, Who
 from stallkit_operator.queue import Queue
-from stallkit_operator.socket_paths import host_socket
 from terminals import wait_for
 
 pytestmark = pytest.mark.e2e

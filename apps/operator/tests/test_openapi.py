@@ -13,8 +13,8 @@ import pytest
 import schemathesis
 from hypothesis import settings
 from queued import Desk
+from stallkit_operator.endpoint import DOCUMENT
 from stallkit_operator.item import ItemState, Who
-from stallkit_operator.openapi import DOCUMENT
 from stallkit_operator.queue import Queue
 from terminals import wait_for
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from stallkit_operator.sandbox.remedy_files import RemedyFiles
+from stallkit_operator.sandbox.remedy import RemedyFiles
 
 # Ends at the nth call that changes something on the disk, before it is made.
 KILLED = """
 import os, sys
 from pathlib import Path
-from stallkit_operator.sandbox.remedy_files import RemedyFiles
+from stallkit_operator.sandbox.remedy import RemedyFiles
 left, folder = int(sys.argv[1]), Path(sys.argv[2])
 def hook(event, arguments):
     global left

@@ -8,7 +8,6 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_operator.sandbox.allowlist import read_hosts, render_tinyproxy
 from stallkit_operator.sandbox.routes import (
     EMPTY,
     InvalidEdit,
@@ -18,6 +17,7 @@ from stallkit_operator.sandbox.routes import (
     read_routes,
     render_nginx,
 )
+from stallkit_operator.sandbox.tinyproxy_preset import read_hosts, render_tinyproxy
 
 GOOD = {"path": "/github/", "upstream": "https://api.github.com/", "auth": "github"}
 

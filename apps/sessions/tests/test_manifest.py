@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from boxed import manifest
 from stallkit_sessions.manifest import Mount, read_manifest
-from stallkit_sessions.private_places import Place, private_places, why_private
-from stallkit_sessions.sandbox_session import Folders, options_of, variables_of
+from stallkit_sessions.sandbox_session import Folders, Place, options_of, private_places, variables_of, why_private
 
 from stallkit.errors import ConfigError, StartRefused
 

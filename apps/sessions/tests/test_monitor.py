@@ -18,8 +18,7 @@ from stallkit_sessions.lifecycle import finalize_now, stop
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.monitor import Monitor
 from stallkit_sessions.outbox import FINAL
-from stallkit_sessions.register import Living, Register
-from stallkit_sessions.register_tables import Sight
+from stallkit_sessions.register import Living, Register, Sight
 from started import House, alive
 from terminals import HEARD, wait_for
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from stallkit_sessions.outbox import drain
 from stallkit_sessions.register import Register
 from stallkit.jsonlog import holds
-from stallkit_sessions.runtime_log import append, log_of
+from stallkit_sessions.finalize import append, log_of
 def write(event):
     if not holds(log_of(event.directory), event.id):
         append(event.directory, {"id": event.id, "event": event.name, "session": event.target})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from registered import BY, SECRET, ends, record, run, session, told
-from stallkit_sessions import register_tables as rows
+from stallkit_sessions import register as rows
 from stallkit_sessions.model import Cause, Order, Source, Status
 from stallkit_sessions.outbox import FINAL, drain
 from stallkit_sessions.register import Living, Register

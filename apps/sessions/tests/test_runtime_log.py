@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from stallkit_sessions.runtime_log import append, log_of
+from stallkit_sessions.finalize import append, log_of
 
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
@@ -142,7 +142,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
     code = """
 import os, sys
 from stallkit.errors import StoreError
-from stallkit_sessions.runtime_log import append
+from stallkit_sessions.finalize import append
 os.chdir(sys.argv[1])
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:
@@ -178,9 +178,7 @@ def test_what_stands_in_the_way_of_a_rotation(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_off_is_ended(tmp_path: Path) -> None:
     append(tmp_path, EVENT)
 
-    code = (
-        "import sys; from stallkit_sessions.runtime_log import append as a; a(sys.argv[1], {'id': 'x', 'x': 'y' * 99})"
-    )
+    code = "import sys; from stallkit_sessions.finalize import append as a; a(sys.argv[1], {'id': 'x', 'x': 'y' * 99})"
     limit = log_of(tmp_path).stat().st_size + 20
 
     def bound() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from stallkit_sessions.secret_pipe import SecretPipe, sourced
+from stallkit_sessions.launch import SecretPipe, sourced
 
 from stallkit.errors import StartRefused
 
@@ -14,7 +14,7 @@ from stallkit.errors import StartRefused
 def test_a_giver_that_was_killed_starts_nothing() -> None:
     code = (
         "import os, signal, subprocess\n"
-        "from stallkit_sessions.secret_pipe import SecretPipe, sourced\n"
+        "from stallkit_sessions.launch import SecretPipe, sourced\n"
         "pipe = SecretPipe('a', 'export A=1\\n')\n"
         "print(pipe.path, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -12,7 +12,7 @@ from typing import Callable
 
 import pytest
 from stallkit_sessions.end_facts import ServerEnd
-from stallkit_sessions.server_watch import ServerWatch
+from stallkit_sessions.server_monitors import ServerWatch
 from terminals import PATIENCE_S, Server, wait_for
 
 from stallkit.errors import CaptureTimeout, TransportUnavailable
@@ -177,7 +177,7 @@ def test_its_client_ends_with_a_killed_process(server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "s", "cat")
     program = (
         "import asyncio, sys\n"
-        "from stallkit_sessions.server_watch import ServerWatch\n"
+        "from stallkit_sessions.server_monitors import ServerWatch\n"
         "from stallkit.transports.base import Options\n"
         "async def run():\n"
         "    watch = ServerWatch(Options(tmux_socket_path=sys.argv[1]))\n"

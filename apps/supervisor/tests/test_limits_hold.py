@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from looks import Tally
 from stallkit_supervisor.event_bus import EventBus
-from stallkit_supervisor.limits import Limits
 from stallkit_supervisor.loop_files import SIGNAL, STOP, release, stopped
-from stallkit_supervisor.observed import observed
 from stallkit_supervisor.persistence import Persistence
 from stallkit_supervisor.recovery import Recoverer
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Do, Halt, Loop, WatchConfig
+from stallkit_supervisor.session_state import Do, Halt, Limits, Loop, WatchConfig, observed
 from stallkit_supervisor.state import on_outcome
 from stallkit_supervisor.store import Halted, Store
 from stallkit_supervisor.supervisor import Supervisor

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from stallkit_supervisor.idle_shell import idle_shell
-from stallkit_supervisor.shell_prompt import ShellPrompt, prompt_of
+from stallkit_supervisor.shell_prompt import ShellPrompt, idle_shell, prompt_of
 from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine

@@ -6,10 +6,8 @@ from typing import Any, Sequence
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.limits import Counts
-from stallkit_supervisor.observed import Observed, observed
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Halt, Say, SessionState, WatchConfig
+from stallkit_supervisor.session_state import Counts, Halt, Observed, Say, SessionState, WatchConfig, observed
 from stallkit_supervisor.state import on_look, on_outcome
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.limits import STALL_LIMIT, Counts, Limits
-from stallkit_supervisor.session_state import Loop, SessionState, WatchConfig
+from stallkit_supervisor.session_state import STALL_LIMIT, Counts, Limits, Loop, SessionState, WatchConfig
 from stallkit_supervisor.state import on_dry_run, on_outcome, on_signal
 from watched_state import ASKS, RULES, WORKS, Watch, verdict
 

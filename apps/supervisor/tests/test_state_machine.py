@@ -14,10 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from looks import Tally
-from stallkit_supervisor.limits import Counts, Limits
-from stallkit_supervisor.observed import Observed, observed
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Do, Halt, SessionState, WatchConfig
+from stallkit_supervisor.session_state import Counts, Do, Halt, Limits, Observed, SessionState, WatchConfig, observed
 from stallkit_supervisor.state import on_look, on_outcome, on_signal
 from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.limits import STALL_LIMIT, Counts, Limits
 from stallkit_supervisor.notices import TRIES
-from stallkit_supervisor.observed import Observed, observed
-from stallkit_supervisor.session_state import SessionState, WatchConfig
+from stallkit_supervisor.session_state import STALL_LIMIT, Counts, Limits, Observed, SessionState, WatchConfig, observed
 from stallkit_supervisor.state import DOUBLINGS, NO_COMMAND
 from watched_state import ASKS, ENDED, RULES, WORKS, Watch, verdict
 

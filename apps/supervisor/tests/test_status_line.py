@@ -12,8 +12,7 @@ from typing import Iterator
 import pytest
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.sources import FleetSource
-from stallkit_supervisor.status_text import clear_stale
-from stallkit_supervisor.summary import NEEDS, Need, summary
+from stallkit_supervisor.status_text import NEEDS, Need, clear_stale, summary
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, PATIENCE_S
 from terminals import OnTerminal, Server, wait_for

@@ -11,14 +11,12 @@ from typing import Callable
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.limits import Limits
 from stallkit_supervisor.loop_files import SIGNAL, STOP, release
 from stallkit_supervisor.notify.hooks import Command
-from stallkit_supervisor.notify.notifier import Notifier
-from stallkit_supervisor.notify.sinks import Outlet
+from stallkit_supervisor.notify.notifier import Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import Limits, RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import SourceLook
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

@@ -11,8 +11,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 import pytest
 from stallkit_supervisor.event_bus import EventBus
-from stallkit_supervisor.limits import Limits
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import Limits, RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import FleetSource, SourceLook
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

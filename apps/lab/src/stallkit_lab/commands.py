@@ -19,7 +19,7 @@ COMMANDS = CommandSet(
         "record": ("stallkit_lab.cli.record_commands", "record a command, or a tmux pane"),
         "replay": ("stallkit_lab.cli.replay_command", "play a recording, and show how the verdict changed"),
         "signature": ("stallkit_lab.cli.portrait_command", "show one signature, and how it fares"),
-        "try": ("stallkit_lab.cli.try_command", "try a pattern on screens before it is in a pack"),
+        "try": ("stallkit_lab.cli.signature_commands", "try a pattern on screens before it is in a pack"),
         "tune": ("stallkit_lab.cli.signature_commands", "try to drop or loosen each clause of a signature"),
     },
     printed="stallkit_lab.printed:PRINTED",

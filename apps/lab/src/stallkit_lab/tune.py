@@ -16,8 +16,8 @@ from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 from stallkit_lab.corpus_lines import Case
+from stallkit_lab.evaluate.evaluation import Cells
 from stallkit_lab.evaluate.prediction import Prediction, decided, judge_case
-from stallkit_lab.evaluate.scores import Cells
 
 __all__ = ["Effect", "Mutant", "Tuning", "holds", "idle_clauses", "met", "mutants", "replaced", "tune"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_lab.evaluate.scores import Cells, share, wilson
+from stallkit_lab.evaluate.evaluation import Cells, share, wilson
 
 COUNTS = st.integers(0, 10_000)
 

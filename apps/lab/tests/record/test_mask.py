@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stallkit_lab.record.asciicast import Event, Header, Problems
-from stallkit_lab.record.mask import KEY_TEXT, mask
+from stallkit_lab.record.mask import HOLD, KEY_TEXT, StreamMask, mask
 from stallkit_lab.record.player import Player
-from stallkit_lab.record.stream_mask import HOLD, StreamMask
 
 from stallkit.redact.redact import MASK, redact
 from stallkit.terminal.text import cells, strip

@@ -26,8 +26,8 @@ from stallkit.daemon_socket import bound
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event
 from stallkit_operator.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
+from stallkit_operator.install import host_socket, mounted_socket
 from stallkit_operator.queue import Queue
-from stallkit_operator.socket_paths import host_socket, mounted_socket
 
 __all__ = ["Served", "Tcp", "read_tokens", "serve", "sockets"]
 

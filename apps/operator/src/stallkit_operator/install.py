@@ -8,7 +8,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Iterator
 
-__all__ = ["DENIED", "FILES", "install"]
+__all__ = ["DENIED", "FILES", "host_socket", "install", "mounted_socket"]
+
+
+# --- where the endpoint's sockets of a sandbox are ---
+
+
+def mounted_socket(folder: Path, sandbox: str) -> Path:
+    """In the sandbox's own directory, below the directory of all."""
+    return folder / sandbox / "notify.sock"
+
+
+def host_socket(folder: Path, sandbox: str) -> Path:
+    """For the sandbox's proxy; no sandbox's name begins with a dot."""
+    return folder / ".host" / f"{sandbox}.sock"
+
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 

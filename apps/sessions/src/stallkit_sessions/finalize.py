@@ -6,16 +6,18 @@ incident.  Events go to the log in the state directory, and to one in the sessio
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections import defaultdict
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
+from stallkit import jsonlog
 from stallkit.config import event_log
 from stallkit.errors import StoreError
 from stallkit.jsonlog import holds
@@ -28,10 +30,48 @@ from stallkit_sessions.model import Cause, ExitRecord, Session
 from stallkit_sessions.outbox import OutEvent, drain
 from stallkit_sessions.ports import listeners
 from stallkit_sessions.register import Living, Register
-from stallkit_sessions.runtime_log import append, log_of
 from stallkit_sessions.worktree import worktree
 
-__all__ = ["Ended", "finalize", "write_out"]
+__all__ = ["Ended", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
+
+
+# --- the log in a session's own directory, ``.stallkit/runtime.log`` ---
+
+FOLDER, NAME = ".stallkit", "runtime.log"
+MOST = 1_000_000  # bytes: then the file becomes NAME.1, which replaces the previous NAME.1
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def log_of(directory: str | Path) -> Path:
+    """Where the log of a session in this directory is."""
+    return Path(directory, FOLDER, NAME)
+
+
+def append(directory: str | Path, event: Mapping[str, Any], max_bytes: int = MOST) -> None:
+    """Append one redacted line, readable by its owner alone.  Raises StoreError where that fails.
+
+    It does not make the directory; it makes ``.stallkit`` with a ``.gitignore``, so that the worktree stays clean.
+    """
+    try:
+        with jsonlog.folder(directory) as above:
+            with suppress(FileExistsError):
+                os.mkdir(FOLDER, 0o700, dir_fd=above)
+            with jsonlog.folder(FOLDER, above, follow=False) as at:
+                _ignore(at)
+                jsonlog.append(at, NAME, jsonlog.encode(event), max_bytes=max_bytes, trusted=False)
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        why = getattr(error, "strerror", None) or str(error)
+        raise StoreError("runtime log", str(log_of(directory)), why, "check what is in its place") from error
+
+
+def _ignore(at: int) -> None:
+    with suppress(FileExistsError):
+        handle = os.open(".gitignore", _NEW, 0o600, dir_fd=at)
+        try:
+            os.write(handle, b"*\n")
+        finally:
+            os.close(handle)
+
 
 _COMPLAINT = re.compile(r"error|denied|invalid|unknown|not found|no such", re.IGNORECASE)
 _SAID = 300  # characters of it

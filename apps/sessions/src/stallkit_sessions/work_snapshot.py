@@ -22,7 +22,7 @@ from typing import IO, Iterator
 from attrs import field, frozen
 
 from stallkit import private
-from stallkit_sessions.git_apart import (
+from stallkit_sessions.isolated_git import (
     SnapshotFailed,
     check_own,
     copied_index,
@@ -34,8 +34,8 @@ from stallkit_sessions.git_apart import (
     operators_environment,
     quoted,
 )
-from stallkit_sessions.git_apart import run as run_git
-from stallkit_sessions.open_below import Below
+from stallkit_sessions.isolated_git import run as run_git
+from stallkit_sessions.safe_dir import Below
 from stallkit_sessions.worktree import Repository, bare_environment, repository_of, small_file
 
 __all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]

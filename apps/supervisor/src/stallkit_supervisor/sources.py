@@ -17,10 +17,12 @@ from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
 from attrs import define, evolve, frozen
 from stallkit_sessions.lifecycle import lasting
 
+from stallkit.detect.families import INTERPRETERS
 from stallkit.errors import SessionGone, TransportError
-from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.facts import KernelFacts, Member
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.probes.foreground_job import groups_now, probed
+from stallkit.probes.procfs import text_of
 from stallkit.probes.threads import turns
 from stallkit.signals.collect import signals_below, with_signals
 from stallkit.terminal.marks import Marks
@@ -31,11 +33,66 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit_supervisor.listening import Listen, Listening
-from stallkit_supervisor.own_panes import own_pane, runs_stallkit
+from stallkit_supervisor.listener import Listen, Listening
 from stallkit_supervisor.status_text import StatusText
 
-__all__ = ["FleetSource", "Listens", "Lists", "Shows", "SourceLook", "Source", "Transports", "socket_of", "sources_for"]
+__all__ = [
+    "FleetSource",
+    "Listens",
+    "Lists",
+    "Shows",
+    "Source",
+    "SourceLook",
+    "Transports",
+    "own_pane",
+    "runs_stallkit",
+    "socket_of",
+    "sources_for",
+]
+
+
+# --- panes in which stallkit itself runs ---
+
+_NAME = "stallkit"
+_CARRY = frozenset({"attach", "record", "run", "wrap"})  # another program is inside, which may ask
+
+
+def own_pane() -> tuple[str, str] | None:
+    """The pid of the server and the pane in which this program runs; None outside tmux."""
+    _, *pid = os.environ.get("TMUX", "").split(",")[:2]  # SOCKET,PID,SESSION
+    return (pid[0], os.environ.get("TMUX_PANE", "")) if pid else None
+
+
+def runs_stallkit(seen: Snapshot) -> bool:
+    """Whether a command of stallkit is in front that has no other program in it, as far as its command line is seen."""
+    members = seen.kernel.members if seen.kernel else ()
+    return any(_may_be(one) and _shows_others(_words(one.pid)) for one in members if not one.ended)
+
+
+def _may_be(member: Member) -> bool:
+    """Whether its command line is worth a look."""
+    return _NAME in (*member.names, member.script) or (
+        member.script is None and not member.names.isdisjoint(INTERPRETERS)
+    )
+
+
+def _shows_others(words: Sequence[str]) -> bool:
+    """Whether these words start such a command.
+
+    >>> _shows_others(["python3", "/usr/bin/stallkit", "watch", "--all"]), _shows_others(["stallkit", "wrap", "acme"])
+    (True, False)
+    """
+    for place, word in enumerate(words[:4]):
+        if word.rpartition("/")[2] == _NAME:
+            return place + 1 < len(words) and words[place + 1] not in _CARRY
+    return False
+
+
+def _words(pid: int) -> list[str]:
+    try:
+        return text_of(pid, "cmdline").removesuffix("\0").split("\0")
+    except OSError:  # it ended, or this is no Linux
+        return []
 
 
 @frozen

@@ -31,11 +31,22 @@ from stallkit.press.decisions import (
 from stallkit.press.gate import End, rests
 from stallkit.press.rules import Scene
 from stallkit_supervisor.cure import cure, cures, hang_after, on_cure, under_way
-from stallkit_supervisor.limits import STALL_LIMIT
 from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, tell
-from stallkit_supervisor.observed import Observed, observed
 from stallkit_supervisor.schedule import beat
-from stallkit_supervisor.session_state import Do, Halt, Loop, Moment, Say, SessionState, Step, WatchConfig, reset
+from stallkit_supervisor.session_state import (
+    STALL_LIMIT,
+    Do,
+    Halt,
+    Loop,
+    Moment,
+    Observed,
+    Say,
+    SessionState,
+    Step,
+    WatchConfig,
+    observed,
+    reset,
+)
 from stallkit_supervisor.topic import What, topic_of
 
 __all__ = ["DOUBLINGS", "NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]

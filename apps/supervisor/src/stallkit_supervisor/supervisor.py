@@ -34,15 +34,14 @@ from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.event_bus import EventBus, Hook
 from stallkit_supervisor.notices import ended_by
-from stallkit_supervisor.notify.sinks import ESCALATIONS
-from stallkit_supervisor.observed import Observed, observed
+from stallkit_supervisor.notify.notifier import ESCALATIONS
 from stallkit_supervisor.persistence import Persistence
 from stallkit_supervisor.recovery import Recoverer
-from stallkit_supervisor.session_state import Do, Halt, Loop, RecoveryCommands, Say, WatchConfig
+from stallkit_supervisor.session_state import Do, Halt, Loop, Observed, RecoveryCommands, Say, WatchConfig, observed
 from stallkit_supervisor.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
 from stallkit_supervisor.state import NO_COMMAND, on_dry_run, on_outcome
+from stallkit_supervisor.status_text import summary
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.summary import summary
 from stallkit_supervisor.topic import ClearedBy
 from stallkit_supervisor.watched import Watched
 

@@ -28,15 +28,13 @@ from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.cure import Hang
 from stallkit_supervisor.escalations import Filed
-from stallkit_supervisor.limits import Counts
 from stallkit_supervisor.loop_files import signal_stamp, working_directory
 from stallkit_supervisor.notices import ANSWERED, over
-from stallkit_supervisor.observed import Observed
 from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look
-from stallkit_supervisor.session_state import Say, SessionState, Step, WatchConfig
+from stallkit_supervisor.session_state import Counts, Observed, Say, SessionState, Step, WatchConfig
 from stallkit_supervisor.state import on_look, on_signal
+from stallkit_supervisor.status_text import Need
 from stallkit_supervisor.store import ACTS, Store
-from stallkit_supervisor.summary import Need
 from stallkit_supervisor.telling import Telling
 from stallkit_supervisor.topic import Topic, What
 

@@ -7,7 +7,7 @@ from typing import Callable
 
 import pytest
 from stallkit_supervisor.notify.cloud_event import CloudEvent
-from stallkit_supervisor.notify.sinks import Outlet
+from stallkit_supervisor.notify.notifier import Outlet
 from told_events import said
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_supervisor.notify.notice import Notice
-from stallkit_supervisor.notify.terminal_codes import BELL, CODES, Code, codes, in_tmux, osc_of, taken_away
+from stallkit_supervisor.notify.terminal import BELL, CODES, Code, codes, in_tmux, osc_of, taken_away
 
 from stallkit.terminal.osc_stream import OscReader
 

@@ -8,9 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.notify.quiet_hours import QuietHours
-from stallkit_supervisor.notify.throttle import NoticeLimits, Throttle
-from stallkit_supervisor.notify.token_bucket import TokenBucket
+from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours, Throttle, TokenBucket
 from told_events import SECRET, event
 
 from stallkit import dump

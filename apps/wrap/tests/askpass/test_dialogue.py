@@ -10,8 +10,7 @@ import threading
 from typing import Iterator
 
 import pytest
-from stallkit_wrap.askpass.dialogue import TerminalLost, ask, drain
-from stallkit_wrap.askpass.question import Question
+from stallkit_wrap.askpass.dialogue import Question, TerminalLost, ask, drain
 from terminals import wait_for
 
 SECRET = Question.of("Password: ")

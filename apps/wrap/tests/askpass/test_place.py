@@ -11,9 +11,9 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as some
+from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
 from stallkit_wrap.askpass.place import TerminalFacts, refusal
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts, publish, withdraw
-from stallkit_wrap.askpass.question import Question, remedy, who_asks
 
 from stallkit.evidence.facts import Member
 from stallkit.probes.procfs import Process, boot_id

@@ -11,11 +11,8 @@ from typing import Any, Callable, Iterator
 
 import pytest
 from stallkit_wrap.relay.judge_client import KEPT
-from stallkit_wrap.relay.judgement import pairs
-from stallkit_wrap.relay.partial_screen import PartialScreen
-from stallkit_wrap.relay.relay_judge import AGAIN_S, GAP_S, MOVING_S, REST_S, LookTimes
-from stallkit_wrap.relay.self_reports import SelfReports
-from stallkit_wrap.relay.status_filter import CLEAR
+from stallkit_wrap.relay.relay_judge import AGAIN_S, GAP_S, MOVING_S, REST_S, LookTimes, PartialScreen, pairs
+from stallkit_wrap.relay.status_filter import CLEAR, SelfReports
 from streams import osc
 from terminals import wait_for
 from wrapped import RAW, Outside, outside, python

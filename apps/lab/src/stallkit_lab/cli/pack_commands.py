@@ -22,8 +22,7 @@ from stallkit.packs.registry import find, installed, installed_engine
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.evaluate.holdout import installed_package_dirs
-from stallkit_lab.lint.findings import Finding, Level
-from stallkit_lab.lint.pages import page_of
+from stallkit_lab.lint.findings import Finding, Level, page_of
 from stallkit_lab.lint.programs import Count
 from stallkit_lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit_lab.matrix import Row, as_markdown, matrix

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib import resources
+from pathlib import Path
 from typing import Any, Iterable
 
 from attrs import frozen
 
 from stallkit.detect.signature import Clause
 
-__all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order"]
+__all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order", "page_of"]
 
 _BRIEF = 60  # characters of a clause in a message, which also has its line
 
@@ -147,3 +149,21 @@ def brief(clause: Clause) -> str:
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """By file and line, each once."""
     return tuple(sorted(set(findings), key=lambda one: (one.file, one.line or 0, one.code, one.message)))
+
+
+# --- the page of each code ---
+
+
+def page_of(code: str) -> str:
+    """What a finding of this code means and what to do, in Markdown.  Raises ValueError for an unknown code.
+
+    >>> page_of("sk105").splitlines()[0]
+    '# SK105: nothing that must be on the screen'
+    """
+    code = code.upper()
+    if code not in CODES:
+        raise ValueError(f"there is no finding {code!r}: the codes are {', '.join(CODES)}")
+    installed = resources.files("stallkit_lab") / "lint_pages" / f"{code}.md"
+    if installed.is_file():
+        return installed.read_text(encoding="utf-8")
+    return (Path(__file__).parents[5] / CODES[code].page).read_text(encoding="utf-8")

@@ -21,15 +21,117 @@ import regex
 from attrs import frozen
 
 from stallkit.detect.matcher import TIMEOUT_S, compiled
-from stallkit.detect.pattern import NotUnderstood
+from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 from stallkit.detect.signature import Clause
 from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
-from stallkit_lab.lint.ecmascript import ecmascript
 from stallkit_lab.lint.findings import Finding, brief
-from stallkit_lab.lint.pumps import NOTHING, pumps
 from stallkit_lab.lint.subject import Subject
 
-__all__ = ["MISSING", "Attack", "Room", "attacks", "check", "suspects", "worst"]
+__all__ = ["Attack", "MISSING", "NOTHING", "Room", "attacks", "check", "ecmascript", "pumps", "suspects", "worst"]
+
+
+# --- a pattern in JavaScript's syntax and as a true regular expression, for a checker that reads nothing ---
+
+_MANY = 4  # a higher bound is dropped: each step of a repeat is a state of the checker's automaton
+
+
+def ecmascript(pattern: str) -> str:
+    """The pattern, to be read with the flag ``m``.  Raises NotUnderstood.
+
+    >>> ecmascript("(?>a|b)++[^c](?=d){0,9}")
+    '(?:(?:a|b)){1,}[^c](?:(?:)){0,}'
+    """
+    return _sequence(parsed(pattern))
+
+
+def _sequence(nodes: Sequence[Node]) -> str:
+    return "".join(map(_node, nodes))
+
+
+def _node(node: Node) -> str:
+    match node:
+        case Literal(char):
+            return char if char.isascii() and char.isalnum() else f"\\u{min(ord(char), 0xFFFF):04x}"
+        case Chars():
+            return node.source
+        case Edge(name):
+            return name or "(?:)"
+        case Group(branches):
+            return f"(?:{'|'.join(map(_sequence, branches))})"
+    most = "" if node.most is None or node.most > _MANY else node.most
+    return f"(?:{_node(node.node)}){{{min(node.least, _MANY)},{most}}}"
+
+
+# --- texts that may make a pattern run long ---
+
+NOTHING = "\u00a4"  # the currency sign: hardly any pattern has it
+_REPEATS = 30  # a bound below it multiplies the time by no more
+_USUAL = " a0-:\n"
+_ANYWHERE = (" ", "a", "a ", "0", "-", "? ", "(y) ", "y/n ", "a: ", "\n", "a\n")  # what may fill a screen
+_MOST = 8  # pumps tried at one repeat
+
+
+def pumps(clause: Clause) -> Iterator[tuple[str, str]]:
+    """Pairs of a text that leads to a repeat and one that it repeats, each once; some lead to no repeat."""
+    try:
+        nodes = parsed(clause.pattern or "")
+    except NotUnderstood:
+        nodes = ()
+    alphabet = "".join(dict.fromkeys([*_USUAL, *_literals(nodes)]))
+    repeats = list(_repeats(nodes, ""))
+    made = [("", pump) for pump in (*_ANYWHERE, *_samples(nodes, "")[:_MOST], *(before for before, _ in repeats))]
+    made += [(before, text) for before, inner in repeats for text in _samples([inner], alphabet)[:_MOST]]
+    yield from ((before, pump) for before, pump in dict.fromkeys(made) if pump)
+
+
+def _repeats(nodes: Sequence[Node], before: str) -> Iterator[tuple[str, Node]]:
+    """What each repeat without a near bound repeats, with a text that leads to it."""
+    for node in nodes:
+        if isinstance(node, Repeat):
+            if node.most is None or node.most > _REPEATS:
+                yield before, node.node
+            yield from _repeats([node.node], before)
+        elif isinstance(node, Group):
+            for branch in node.branches:
+                yield from _repeats(branch, before)
+        before += next(iter(_samples([node], "")), "")
+
+
+def _samples(nodes: Sequence[Node], alphabet: str) -> list[str]:
+    """Texts that a sequence takes: one for each branch and, for a class, each of the alphabet that it may take."""
+    found = [""]
+    for node in nodes:
+        found = [head + tail for head in found for tail in _choices(node, alphabet)][:_MOST]
+    return found
+
+
+def _choices(node: Node, alphabet: str) -> list[str]:
+    match node:
+        case Literal(char):
+            return [char]
+        case Chars(known):
+            return [char for char in alphabet or _USUAL if known is None or char in known] or sorted(known or "x")[:1]
+        case Group(branches):
+            return [text for branch in branches for text in _samples(branch, alphabet)]
+        case Repeat(inner, least):
+            one = _samples([inner], alphabet)
+            return [text * least for text in one] if least else [*one[:1], ""] if alphabet else [""]
+    return [""]
+
+
+def _literals(nodes: Sequence[Node]) -> Iterator[str]:
+    for node in nodes:
+        match node:
+            case Literal(char):
+                yield char
+            case Chars(known) if known and len(known) <= _REPEATS:
+                yield from sorted(known)
+            case Group(branches):
+                for branch in branches:
+                    yield from _literals(branch)
+            case Repeat(inner):
+                yield from _literals([inner])
+
 
 MISSING = "only plain runaways were looked for; recheck looks deeper: pip install 'stallkit-lab[lint]'"
 _SHARE = 0.5  # of what a look allows a search, on the machine where this was written

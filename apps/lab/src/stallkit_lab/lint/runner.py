@@ -15,19 +15,11 @@ from stallkit.packs.pack_file import agent_files, parse_agents
 from stallkit.packs.registry import Installed, find, installed
 from stallkit.testing import Example
 from stallkit_lab.corpus_lines import Case
-from stallkit_lab.lint import (
-    answers,
-    clauses,
-    dialogs,
-    examples,
-    ignored,
-    patterns,
-    programs,
-    runaways,
-    uses,
-)
+from stallkit_lab.lint import programs, runaways
+from stallkit_lab.lint.clauses import check_clauses, check_patterns
 from stallkit_lab.lint.findings import CODES, Finding, Level, in_order
-from stallkit_lab.lint.pack_reading import read_subject
+from stallkit_lab.lint.pack_reading import read_subject, sorted_out
+from stallkit_lab.lint.signature_rules import check_answers, check_dialogs, check_examples, check_order, check_uses
 from stallkit_lab.lint.subject import Subject
 
 __all__ = ["Linted", "examples_of", "lint", "lint_installed", "lint_path", "lint_subject"]
@@ -35,8 +27,7 @@ __all__ = ["Linted", "examples_of", "lint", "lint_installed", "lint_path", "lint
 _FILE = "signatures.toml"
 Rule = Callable[[Subject], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
-    patterns.check, clauses.check, answers.check_order, answers.check, dialogs.check, examples.check,
-    uses.check,
+    check_patterns, check_clauses, check_order, check_answers, check_dialogs, check_examples, check_uses,
 )  # fmt: skip
 
 
@@ -151,7 +142,7 @@ def _lint_file(
         return _broken(default, str(shown), error.strerror or str(error))
     subject = _with_agents(read_subject(text, str(shown), default, screens, installed().packs), file)
     found = lint_subject(subject, thorough, cases)
-    stays, notes = ignored.sorted_out(found.findings, text, subject)
+    stays, notes = sorted_out(found.findings, text, subject)
     return evolve(found, findings=in_order(stays), notes=(*found.notes, *notes))
 
 

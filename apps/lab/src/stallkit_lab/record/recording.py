@@ -17,7 +17,7 @@ from stallkit.evidence.facts import KernelFacts, TtyFacts
 from stallkit.redact.redact import redact
 from stallkit_lab.notes import encode_facts
 from stallkit_lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
-from stallkit_lab.record.stream_mask import StreamMask
+from stallkit_lab.record.mask import StreamMask
 
 __all__ = ["RecordingWriter", "new_file"]
 

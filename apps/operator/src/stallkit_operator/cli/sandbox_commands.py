@@ -29,6 +29,7 @@ from stallkit.errors import ConfigError, UnknownFile, UnknownName
 from stallkit_operator.answering import not_answered
 from stallkit_operator.cli.item_ref import item_ref
 from stallkit_operator.cli.stuck_commands import manifests_log, note, print_outcome, seen_of
+from stallkit_operator.install import mounted_socket
 from stallkit_operator.item import Item, NotAsShown, Who, as_shown
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.first_files import first_files
@@ -39,7 +40,6 @@ from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState
 from stallkit_operator.sandbox.rebuild_rows import RebuildRows
 from stallkit_operator.sandbox.sandbox_start import Start, start_sandbox
 from stallkit_operator.sandbox.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
-from stallkit_operator.socket_paths import mounted_socket
 
 __all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "sandbox_command", "start_from"]
 

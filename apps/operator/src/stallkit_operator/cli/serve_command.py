@@ -117,7 +117,7 @@ def _sockets(
 ) -> None:
     from stallkit_operator.agent_server import Served, Tcp, read_tokens, serve, sockets  # extra: serve
     from stallkit_operator.serve.http_routes import operator, routes  # extra: serve
-    from stallkit_operator.serve.places import opened  # extra: serve
+    from stallkit_operator.serve.line_socket import opened  # extra: serve
 
     tcp = None
     if listen is not None and token_file is not None:

@@ -14,7 +14,7 @@ from typing import Iterable, Iterator, NoReturn
 
 import click
 from rich.console import Console
-from stallkit_supervisor.cli.watch_rows import middle_cut
+from stallkit_supervisor.cli.watch_table import middle_cut
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit

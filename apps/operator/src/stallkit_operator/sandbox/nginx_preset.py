@@ -11,8 +11,7 @@ from attrs import define, field
 
 from stallkit import private
 from stallkit.probes.procfs import PROC, all_pids, stat_of
-from stallkit_operator.sandbox.preset import Base, RemedyFailed, told
-from stallkit_operator.sandbox.proxy_request import fetch
+from stallkit_operator.sandbox.preset import Base, RemedyFailed, fetch, told
 from stallkit_operator.sandbox.routes import (
     CONFIG_PATH,
     EMPTY,

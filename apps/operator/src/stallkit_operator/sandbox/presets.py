@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 from attrs import define
 
 from stallkit_operator.sandbox.nginx_preset import Nginx
-from stallkit_operator.sandbox.preset import Base, Preset, told
+from stallkit_operator.sandbox.preset import Answer, Base, Preset, fetch, told
 from stallkit_operator.sandbox.proxies import Proxy
-from stallkit_operator.sandbox.proxy_request import Answer, fetch
 from stallkit_operator.sandbox.tinyproxy_preset import Tinyproxy
 
 __all__ = ["preset_of"]

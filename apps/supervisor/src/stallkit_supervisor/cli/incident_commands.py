@@ -12,7 +12,7 @@ import click
 
 from stallkit.cli.common import print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET
+from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import note, page, say
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.config import store_file
@@ -23,7 +23,7 @@ from stallkit_supervisor.loop_files import release
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor_client import statuses
 
-__all__ = ["incidents_command", "release_command", "told_of"]
+__all__ = ["incidents_command", "mute_command", "release_command", "told_of", "unmute_command"]
 
 _INDENT = 4  # of the further lines of an incident
 _TOLD = ("kind", "line", "keys", "outcome", "end", "limit", "error", "cause", "waits", "would")  # of its facts
@@ -111,3 +111,47 @@ def release_command(ctx: click.Context, target: str) -> None:
     say(shown(target, f": released, after {why}"))
     if stop is not None:
         click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)
+
+
+# --- ``stallkit mute`` and ``unmute`` ---
+
+
+@click.command("mute")
+@click.argument("target", type=TARGET)
+@click.option("--for", "for_s", type=Duration("m", above=True), help="For so long; a bare number is minutes.")
+def mute_command(target: str, for_s: float | None) -> None:
+    """Have a supervisor tell nobody of a session: of what it waits for now, or for some time whatever it does.
+
+    Nothing else changes: it is watched, what a policy allows is done, and every prompt is in the event log.
+
+    \b
+    Exit codes: 0 muted; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
+    Example:    stallkit mute tmux:worker1 --for 90m
+    """
+    until = None if for_s is None else time.time() + for_s
+    store = Store(store_file())
+    try:
+        target = watched_as(target, known_to(store))
+        store.mute(target, until)
+    finally:
+        store.close()
+    till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
+    say(shown(target, f": nobody is told of it until {till}"))
+
+
+@click.command("unmute")
+@click.argument("target", type=TARGET)
+def unmute_command(target: str) -> None:
+    """Have a supervisor tell of a session again.
+
+    \b
+    Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
+    Example:    stallkit unmute tmux:worker1
+    """
+    store = Store(store_file())
+    try:
+        target = watched_as(target, known_to(store))
+        store.unmute(target)
+    finally:
+        store.close()
+    say(shown(target, ": a person is told of it"))

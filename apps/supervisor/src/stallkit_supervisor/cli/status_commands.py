@@ -25,11 +25,10 @@ from stallkit.errors import StoreError, TransportError, UnknownName
 from stallkit.terminal.text import cells
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
-from stallkit_supervisor.cli.watch_rows import COLOURS, state_of, still_s
-from stallkit_supervisor.cli.watch_rows import noted as notes
-from stallkit_supervisor.status_text import clear_stale
+from stallkit_supervisor.cli.watch_table import COLOURS, state_of, still_s
+from stallkit_supervisor.cli.watch_table import noted as notes
+from stallkit_supervisor.status_text import Need, clear_stale, summary
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.summary import Need, summary
 from stallkit_supervisor.supervisor_client import remove_dead, statuses
 
 __all__ = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
+from datetime import datetime
 from types import TracebackType
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, Group
@@ -17,10 +18,63 @@ from stallkit.cli.common import shown
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.durations import in_words
 from stallkit.press.events import Event
-from stallkit_supervisor.cli.watch_rows import COLOURS, apart, noted, state_of, still_s
+from stallkit.terminal.text import cells, cut
 from stallkit_supervisor.supervisor import Supervisor
 
-__all__ = ["LiveTable", "sessions_table"]
+__all__ = ["COLOURS", "LiveTable", "apart", "middle_cut", "noted", "sessions_table", "state_of", "still_s"]
+
+
+# --- what a row on a watched session says ---
+
+COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
+
+
+def state_of(row: Mapping[str, Any]) -> str:
+    """The state in one column: what it does, what it asks for, and a question mark where that is not sure."""
+    asks = f": {row['kind']}" if row["kind"] else ""
+    return f"{row['state']}{asks}{'?' if row['certainty'] == 'maybe' else ''}"
+
+
+def still_s(row: Mapping[str, Any], now: float) -> float | None:
+    """For how many seconds nothing has changed there; None where that is unknown."""
+    since = row.get("still_since")  # an older store has no such note
+    return None if since is None else max(0.0, now - datetime.fromisoformat(since).timestamp())
+
+
+def noted(row: Mapping[str, Any], target: str) -> str:
+    """Why it is not as it should be, or what a person is told of; mostly nothing."""
+    if row["halted"]:
+        return f"halted: {row['halted']}; to go on: stallkit release {target}"
+    held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
+    why = row["error"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
+    needs = row.get("needs")
+    if why or not needs or needs["what"] == row["state"].replace("waiting", "waits"):
+        return str(why)
+    return f"{needs['what']} since {datetime.fromisoformat(needs['since']).astimezone():%H:%M}"
+
+
+def apart(names: Sequence[str], room: int) -> list[str]:
+    """The names, each in so many cells, and no two of them alike: the middle of a long one is left out.
+
+    >>> apart(["tmux:build", "tmux:review-of-the-parser-1", "tmux:review-of-the-parser-2"], 16)
+    ['tmux:build', 'tmux:re…parser-1', 'tmux:re…parser-2']
+    """
+    for tail in range(room // 2, room - 2):
+        short = [middle_cut(name, room, tail) for name in names]
+        if max(Counter(short).values(), default=1) == max(Counter(names).values(), default=1):
+            return short
+    return list(names)
+
+
+def middle_cut(name: str, room: int, tail: int) -> str:
+    """The name in so many cells, `tail` of them its end: the middle of a long one is left out."""
+    if cells(name) <= room:
+        return name
+    end = name[::-1]
+    while cells(end) > tail:
+        end = end[:-1]
+    return f"{cut(name, room - 1 - cells(end)).rstrip()}…{end[::-1]}"
+
 
 LATEST = 8  # lines for events below the table
 _URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # sessions that need a person come first

@@ -12,12 +12,9 @@ from stallkit.transports.base import Options
 from stallkit_supervisor.notify.cloud_event import CONTENT_MODES, ContentMode
 from stallkit_supervisor.notify.desktop import Desktop
 from stallkit_supervisor.notify.hooks import Command, Webhook
-from stallkit_supervisor.notify.notifier import Notifier
-from stallkit_supervisor.notify.quiet_hours import QuietHours
-from stallkit_supervisor.notify.sinks import ESCALATIONS, Channel, Outlet
-from stallkit_supervisor.notify.terminal import Terminal
-from stallkit_supervisor.notify.terminal_codes import CODES, Code
-from stallkit_supervisor.notify.throttle import NoticeLimits
+from stallkit_supervisor.notify.notifier import ESCALATIONS, Channel, Notifier, Outlet
+from stallkit_supervisor.notify.terminal import CODES, Code, Terminal
+from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours
 from stallkit_supervisor.notify.tmux_message import TmuxMessage
 
 __all__ = ["SHOWN", "WHATS", "Channels", "NotifySettings", "Shown", "channels_of", "open_notifier"]

@@ -8,17 +8,103 @@ where what it clears did.  Times are seconds of a clock that does not go back, b
 from __future__ import annotations
 
 import math
-from datetime import datetime
+import re
+from datetime import datetime, time
 from typing import Any
 
-from attrs import define, field, frozen, validators
+from attrs import define, evolve, field, frozen, validators
 
 from stallkit.press.events import Event
 from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, duration, short, what_of
-from stallkit_supervisor.notify.quiet_hours import QuietHours
-from stallkit_supervisor.notify.token_bucket import TokenBucket
 
-__all__ = ["NoticeLimits", "Throttle"]
+__all__ = ["NoticeLimits", "QuietHours", "Throttle", "TokenBucket"]
+
+
+# --- how often something may happen ---
+
+
+@frozen
+class TokenBucket:
+    """Room for `size` tokens, which come back evenly, all of them in `window_s` seconds; `tokens` were there at `at`.
+
+    >>> bucket = TokenBucket.full(2, window_s=60, at=0)
+    >>> [(bucket := bucket.refilled(0).without_one()).tokens for _ in range(2)]
+    [1.0, 0.0]
+    >>> bucket.has_one, bucket.refilled(30).has_one
+    (False, True)
+    """
+
+    size: int
+    window_s: float
+    tokens: float
+    at: float
+
+    @classmethod
+    def full(cls, size: int, window_s: float, at: float) -> TokenBucket:
+        """A bucket nothing was taken from."""
+        return cls(size, window_s, float(size), at)
+
+    def refilled(self, now: float) -> TokenBucket:
+        """The bucket at another time; a clock that went back brings no tokens."""
+        passed = max(0.0, now - self.at)
+        return evolve(self, tokens=min(float(self.size), self.tokens + passed * self.size / self.window_s), at=now)
+
+    @property
+    def has_one(self) -> bool:
+        """Whether something may happen; as of `at`."""
+        return self.tokens >= 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing was taken for so long that it is as good as new."""
+        return self.tokens >= self.size
+
+    def without_one(self) -> TokenBucket:
+        """The bucket with one token taken.  Raises ValueError where there is none."""
+        if not self.has_one:
+            raise ValueError("the bucket has no token")
+        return evolve(self, tokens=self.tokens - 1)
+
+
+# --- the hours of the day in which nobody is to be disturbed, by the wall clock ---
+
+_SPAN = re.compile(r"\s*(\d\d?:\d\d)\s*[-\u2013]\s*(\d\d?:\d\d)\s*")
+
+
+@frozen
+class QuietHours:
+    """From `start` up to `end`, over midnight where the end is the earlier one.
+
+    It is what a clock on the wall shows that counts: a night in which the clocks are changed is an hour shorter or
+    longer, and begins and ends at the same times as any other.
+    """
+
+    start: time
+    end: time
+
+    @classmethod
+    def parse(cls, text: str) -> QuietHours:
+        """Hours as ``22:00-07:00``.  Raises ValueError for anything else, and where both are the same.
+
+        >>> QuietHours.parse("22:00-07:00").holds(datetime(2026, 11, 23, 3, 30))
+        True
+        """
+        found = _SPAN.fullmatch(text)
+        try:
+            start, end = (datetime.strptime(part, "%H:%M").time() for part in (found.groups() if found else (text, "")))
+        except ValueError as error:
+            raise ValueError(f"quiet is hours such as 22:00-07:00, not {text!r}") from error
+        if start == end:
+            raise ValueError(f"quiet hours have a begin and another end, not {text!r}")
+        return cls(start, end)
+
+    def holds(self, local: datetime) -> bool:
+        """Whether it is quiet at this local time."""
+        now = local.time()
+        if self.start < self.end:
+            return self.start <= now < self.end
+        return now >= self.start or now < self.end
+
 
 NAMED = 5  # sessions that a summary's text names
 LISTED = 100  # sessions in its facts

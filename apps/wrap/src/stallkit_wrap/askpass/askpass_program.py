@@ -22,11 +22,11 @@ from stallkit.probes.procfs import Process, boot_id, stat_of
 from stallkit.signals.tool_call import prompt_line
 from stallkit.terminal.text import escaped
 from stallkit_wrap.askpass import dialogue
+from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
 from stallkit_wrap.askpass.in_popup import asked_in
 from stallkit_wrap.askpass.place import look, refusal
 from stallkit_wrap.askpass.popup import PopUp
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish, withdraw
-from stallkit_wrap.askpass.question import Question, remedy, who_asks
 
 __all__ = ["NotAsked", "main"]
 

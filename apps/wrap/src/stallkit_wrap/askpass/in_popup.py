@@ -21,11 +21,10 @@ from stallkit.daemon_socket import Progress, Server, listens
 from stallkit.daemon_socket import ask as request
 from stallkit.errors import TransportUnavailable
 from stallkit.probes.procfs import Process
-from stallkit_wrap.askpass.dialogue import TerminalLost, ask, drain
+from stallkit_wrap.askpass.dialogue import Question, TerminalLost, ask, drain
 from stallkit_wrap.askpass.launcher import python
 from stallkit_wrap.askpass.popup import PopUp
 from stallkit_wrap.askpass.prompts import file_of
-from stallkit_wrap.askpass.question import Question
 
 __all__ = ["asked_in", "main"]
 

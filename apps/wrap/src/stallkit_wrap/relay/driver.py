@@ -20,10 +20,9 @@ from typing import Any, Sequence
 from stallkit.errors import StallkitError
 from stallkit_wrap.relay.inner_program import InnerProgram, end_as
 from stallkit_wrap.relay.judge_client import JudgeClient
-from stallkit_wrap.relay.outer_terminal import OuterTerminal, copy_size
+from stallkit_wrap.relay.outer_terminal import OuterTerminal, Signals, copy_size
 from stallkit_wrap.relay.relay_socket import RelaySocket
-from stallkit_wrap.relay.self_reports import SelfReports
-from stallkit_wrap.relay.unix_signals import Signals
+from stallkit_wrap.relay.status_filter import SelfReports
 
 __all__ = ["NOT_STARTED", "wrap", "wrapped"]
 

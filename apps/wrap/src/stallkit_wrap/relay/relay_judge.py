@@ -6,25 +6,133 @@ standard input.  It runs at low priority beside the relay, whose copying does no
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import select
 import sys
 import time
+from typing import Any, Callable
 
 from attrs import evolve
 
-from stallkit.detect.signature import Certainty
+from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Kind, State
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judged
+from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.probes.foreground_job import probed
-from stallkit.terminal.marks import MarksReader
+from stallkit.redact.redact import redact
+from stallkit.terminal.marks import JUDGE, MarksReader, StatusKind, StatusState, plain
+from stallkit.terminal.screen import Screen
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit_wrap.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE
-from stallkit_wrap.relay.judgement import judgement
-from stallkit_wrap.relay.partial_screen import PartialScreen
 
-__all__ = ["LookTimes"]
+__all__ = ["LookTimes", "PartialScreen", "judgement", "pairs"]
+
+
+# --- the screen of a stream of which parts may be missing ---
+
+_ABORT = b"\x18"  # CAN: the gap may have cut a sequence
+_LAST_ROW = b"\x1b[9999;1H"
+_FILLED = b"\x1b#8\x1b[1;1H"  # DECALN: letters in every cell
+
+
+class PartialScreen:
+    """The screen of what was fed; `columns` and `rows` in cells.  Raises as the emulator does."""
+
+    def __init__(self, columns: int, rows: int, emulator: Callable[[int, int], Emulator] = GhosttyEmulator) -> None:
+        self._make, self._size = emulator, (columns, rows)
+        self._first = emulator(columns, rows)
+        self._other: Emulator | None = None  # since the last gap, as long as it differs
+
+    def feed(self, data: bytes) -> None:
+        """Take output."""
+        for one in filter(None, (self._first, self._other)):
+            one.feed(data)
+            one.replies()  # the terminal outside has answered already
+
+    def gap(self) -> None:
+        """Output was lost here."""
+        self._first, self._other = self._make(*self._size), self._make(*self._size)
+        self._first.feed(_ABORT + _LAST_ROW)
+        self._other.feed(_ABORT + _FILLED)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The terminal has another size."""
+        self._size = columns, rows
+        for one in filter(None, (self._first, self._other)):
+            one.resize(columns, rows)
+
+    def screen(self) -> Screen | None:
+        """What is shown now; None where it may be otherwise, because of what was lost."""
+        shown = self._first.screen()
+        if self._other is not None:
+            if self._other.screen() != shown:
+                return None
+            self._other = None
+        return shown
+
+
+# --- a verdict as a report of OSC 7501, for a program that says nothing of itself ---
+
+MAX_APP, MAX_MESSAGE = 32, 300  # characters
+
+_STATE = {
+    State.WORKING: StatusState.WORKING,
+    State.IDLE: StatusState.IDLE,
+    State.ENDED: StatusState.IDLE,  # a shell at its prompt
+    State.QUOTA: StatusState.ERROR,
+}
+_KIND = {
+    Kind.PERMISSION: StatusKind.PERMISSION,
+    Kind.TRUST: StatusKind.PERMISSION,
+    Kind.SECRET: StatusKind.AUTH,
+    Kind.LOGIN: StatusKind.AUTH,
+}
+_AT_REST = (Kind.REPL_PROMPT, Kind.TUI)  # they wait for commands, as a shell does
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.+-]")
+
+
+def judgement(verdict: Verdict, foreground: str | None) -> dict[str, Any]:
+    """The verdict as plain values, for who asks the relay, with the report for the terminal outside."""
+    return {
+        "state": str(verdict.state),
+        "certainty": str(verdict.certainty),
+        "kind": str(verdict.kind) if verdict.kind else None,
+        "foreground": foreground,
+        "reasons": [redact(reason) for reason in verdict.reasons],
+        "pairs": pairs(verdict, foreground),
+    }
+
+
+def pairs(verdict: Verdict, foreground: str | None) -> str | None:
+    """The report as the protocol writes it; None where nothing can be said."""
+    sure, waits = verdict.certainty is Certainty.SURE, verdict.state is State.WAITING
+    rests = waits and verdict.kind in _AT_REST
+    state = StatusState.IDLE if rests else StatusState.BLOCKED if waits and sure else _STATE.get(verdict.state)
+    told = [f"state={StatusState.IDLE if waits and state is None else state}"]
+    if state is None and not waits:
+        return None
+    if state is StatusState.BLOCKED:
+        told.append(f"kind={_KIND.get(verdict.kind or Kind.QUESTION, StatusKind.QUESTION)}")
+    if app := _NOT_IN_NAMES.sub("", foreground or "")[:MAX_APP]:
+        told.append(f"app={app}")
+    if message := _message(verdict, state):
+        told.append(f"msg={base64.b64encode(message.encode()).decode()}")
+    return ":".join([*told, f"by={JUDGE}"] if sure else [*told, f"by={JUDGE}", "certainty=maybe"])
+
+
+def _message(verdict: Verdict, state: StatusState | None) -> str | None:
+    if verdict.state is State.WAITING and state is None:
+        return "it may be waiting for input"
+    if verdict.kind in NEVER_ANSWERED:
+        return f"it asks for a {verdict.kind}"
+    if state in (StatusState.BLOCKED, StatusState.ERROR) and verdict.match is not None:
+        return plain(redact(verdict.match.line.strip()))[:MAX_MESSAGE]
+    return None
+
 
 NICE = 10
 REST_S = 0.15  # without output, before the first of two looks

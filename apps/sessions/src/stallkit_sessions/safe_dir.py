@@ -12,6 +12,9 @@ from typing import IO, Iterator
 
 __all__ = ["Below"]
 
+
+# --- files below a directory that somebody else may change at any time ---
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
