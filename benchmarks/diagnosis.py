@@ -22,7 +22,7 @@ from stallkit_sessions.finalize import finalize
 from stallkit_sessions.lifecycle import finalize_now
 from stallkit_sessions.model import ExitRecord, Session
 from stallkit_sessions.panes import begin
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.witnesses import look
 from timing import table
 
@@ -47,7 +47,7 @@ def repository(folder: Path) -> None:
         (folder / f"new{number}").write_text("new\n")
 
 
-def dead(register: Register, folder: Path, name: str) -> Living:
+def dead(register: Register, folder: Path, name: str) -> RunningSession:
     """A session whose program ended, of which nobody has taken notice."""
     session = Session(
         name, secrets.token_hex(6), ("sh",), str(folder / "work"), time.time(), boot_id(),
@@ -56,7 +56,7 @@ def dead(register: Register, folder: Path, name: str) -> Living:
     session = register.claim(session, (os.getpid(), 0))
     register.bound(session.id, *begin(session, ["sh", "-c", "seq 30; exit 3"], (120, 40), {}))
     living = register.get(session.id)
-    assert isinstance(living, Living)
+    assert isinstance(living, RunningSession)
     deadline = time.monotonic() + PATIENCE_S
     while facts(living.session).facts.code is None:
         if time.monotonic() > deadline:

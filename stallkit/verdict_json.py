@@ -10,7 +10,7 @@ from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import Detection, DetectionRef, SignatureRef
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.ended_turn import EndedTurn
 from stallkit.evidence.signal import Signal
 from stallkit.json_form import SPREAD, alike, json_form
@@ -113,7 +113,7 @@ class VerdictJson:
     said: SignatureRef = field(metadata=SPREAD)
     reasons: tuple[str, ...]
     agents: frozenset[str] | None
-    ended: Ended | None
+    ended: AfterExit | None
     retrying: str | None
     ended_turn: EndedTurn | None
     asks_inside: str | None

@@ -14,8 +14,8 @@ from stallkit_sessions.runs.wait_limits import RunStatus
 
 from stallkit import CheckResult, Detection, Engine, Event, Keys, Screen, Snapshot, Verdict, judge
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.agents import Ended
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.judging.verdict import Hung
@@ -99,8 +99,8 @@ def verdicts() -> Iterator[tuple[str, Verdict]]:
         "everything",
         Verdict(
             State.WORKING, Certainty.SURE, Kind.PERMISSION, found, ("it says so", f"token {TOKEN}"), (SIGNAL, FAILED),
-            EndedTurn(How.FAILED, "It stopped.\nTry again?", "rate_limit", "Try again?", True, False),
-            frozenset({"claude", "acme"}), Ended.AGENT, "retrying in 3 s", True, True, 1.5,
+            EndedTurn(TurnOutcome.FAILED, "It stopped.\nTry again?", "rate_limit", "Try again?", True, False),
+            frozenset({"claude", "acme"}), AfterExit.AGENT, "retrying in 3 s", True, True, 1.5,
             Hung(183.26, ("no data", "no child")), "ssh (pid 7) asks: yes?",
         ),
     )  # fmt: skip

@@ -37,8 +37,8 @@ from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import SignatureRef
 from stallkit.detect.signature import Certainty, Kind, Severity, State
-from stallkit.evidence.agents import Ended
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot
@@ -149,9 +149,9 @@ VERDICTS = st.builds(
     st.lists(WORDS, max_size=3).map(tuple),
     signals=st.lists(SIGNALS, max_size=2).map(tuple),
     ended_turn=st.none()
-    | st.builds(EndedTurn, st.sampled_from(How), WORDS, st.none() | WORDS, WORDS, st.booleans(), st.booleans()),
+    | st.builds(EndedTurn, st.sampled_from(TurnOutcome), WORDS, st.none() | WORDS, WORDS, st.booleans(), st.booleans()),
     agents=st.none() | st.frozensets(WORDS, max_size=2),
-    ended=st.none() | st.sampled_from(Ended),
+    ended=st.none() | st.sampled_from(AfterExit),
     retrying=st.none() | WORDS,
     by_signal=st.booleans(),
     by_read=st.booleans(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from stallkit.detect.agent import Vocabulary
-from stallkit.evidence.ended_turn import How
+from stallkit.evidence.ended_turn import TurnOutcome
 from stallkit.evidence.osc import claims
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import dump
@@ -40,7 +40,7 @@ def as_lines(result: CheckResult) -> list[str]:
     found = "" if result.outcome is None else "found "
     lines = [(result.target, f": {result.status} ({found}{verdict.state}{asked}, {verdict.certainty})")]
     lines += [("  because ", reason) for reason in verdict.reasons]
-    if verdict.ended_turn is not None and verdict.ended_turn.how is not How.DONE:
+    if verdict.ended_turn is not None and verdict.ended_turn.how is not TurnOutcome.DONE:
         error = f" ({verdict.ended_turn.error})" if verdict.ended_turn.error else ""
         lines.append((f"  {verdict.ended_turn.how}{error}: ", verdict.ended_turn.message))
     if verdict.hung is not None:

@@ -14,8 +14,8 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import ConfigError
-from stallkit.evidence.agents import Ended
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.press.decisions import Decision
 from stallkit.press.policy import Policy
 from stallkit.press.rules import PromptFacts, Rule, Scene
@@ -65,8 +65,8 @@ def _would(event: Mapping[str, Any], policy: Policy, engine: Engine) -> Replayed
 def _asked(event: Mapping[str, Any], engine: Engine) -> PromptFacts:
     unseen = event.get("by_signal") or event.get("by_read")
     certainty = Certainty.MAYBE if unseen else Certainty(event["certainty"])
-    ended = Ended(event["ended"]) if event.get("ended") else None
-    turn = EndedTurn(**{**said, "how": How(said["how"])}) if (said := event.get("ended_turn")) else None
+    ended = AfterExit(event["ended"]) if event.get("ended") else None
+    turn = EndedTurn(**{**said, "how": TurnOutcome(said["how"])}) if (said := event.get("ended_turn")) else None
     known = PromptFacts(State(event["state"]), certainty, _kind(event), tuple(event["reasons"]), turn=turn, ended=ended)
     known = evolve(known, programs=engine.executables)
     name = f"{event['pack']}:{event['signature']}"

@@ -13,7 +13,7 @@ from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
 from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.reach import reach
-from stallkit.cli.started import Ended, Running, started
+from stallkit.cli.started import EndReport, RunningTarget, started
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
@@ -150,7 +150,7 @@ def wait_for(
     """Wait, print the outcome, note it for a session that stallkit started, and return the exit code."""
     allowed, events = configured_policy(policy), EventLog(event_log(log))
     session, left_s = _started(target, timeout_s) if valid_name(target) else (None, timeout_s)
-    if isinstance(session, Ended):
+    if isinstance(session, EndReport):
         return _printed(target, Readiness(Ready.VANISHED, "vanished during its start"), session, as_json)
     if session is None and valid_name(target):
         why = f"no session of that name was started within {timeout_s:g} s; for one of tmux's own write tmux:{target}"
@@ -166,7 +166,7 @@ def wait_for(
     return _printed(target, found, ended, as_json)
 
 
-def _started(name: str, timeout_s: float) -> tuple[Running | Ended | None, float]:
+def _started(name: str, timeout_s: float) -> tuple[RunningTarget | EndReport | None, float]:
     """The session of that name, once it was started (None: not in time), and the seconds left."""
     while (session := started().find(name)) is None and timeout_s > 0:
         pause = min(LOOK_S, timeout_s)
@@ -175,7 +175,7 @@ def _started(name: str, timeout_s: float) -> tuple[Running | Ended | None, float
     return session, timeout_s
 
 
-def _printed(target: str, found: Readiness, ended: Ended | None, as_json: bool) -> Exit:
+def _printed(target: str, found: Readiness, ended: EndReport | None, as_json: bool) -> Exit:
     if as_json:
         verdict = found.last.verdict if found.last else None
         print_json(

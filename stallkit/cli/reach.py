@@ -11,7 +11,7 @@ from typing import Iterator
 import click
 
 from stallkit.cli.common import must_be_piped
-from stallkit.cli.started import Ended, leave, started
+from stallkit.cli.started import EndReport, leave, started
 from stallkit.cli.verb_group import like
 from stallkit.tmux_socket import chosen
 from stallkit.transports.base import Options, Transport
@@ -46,7 +46,7 @@ def _started(name: str, listen: bool) -> Transport:
     session = started().find(name, listen)
     if session is None:
         raise click.UsageError(_no_target(name))
-    if isinstance(session, Ended):
+    if isinstance(session, EndReport):
         leave(click.get_current_context(), session)
     transport = open_target(session.target, session.options)
     transport.target = name

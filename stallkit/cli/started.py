@@ -12,11 +12,11 @@ from stallkit.distributions import offered
 from stallkit.press.ready import Readiness
 from stallkit.transports.base import Options
 
-__all__ = ["Ended", "Running", "StartedSessions", "leave", "started"]
+__all__ = ["EndReport", "RunningTarget", "StartedSessions", "leave", "started"]
 
 
 @frozen
-class Running:
+class RunningTarget:
     """A session that runs: the target and the options that reach exactly its pane."""
 
     target: str
@@ -24,7 +24,7 @@ class Running:
 
 
 @frozen
-class Ended:
+class EndReport:
     """A session that is over: how it ended, for programs, and printed for a person."""
 
     as_object: Callable[[], dict[str, Any]]
@@ -38,15 +38,15 @@ class StartedSessions(Protocol):
         """Each name, with a word on its state."""
         ...
 
-    def find(self, name: str, listen: bool = False) -> Running | Ended | None:
+    def find(self, name: str, listen: bool = False) -> RunningTarget | EndReport | None:
         """The session of that name; None if none was started, or it is still being started."""
         ...
 
-    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> Ended | None:
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> EndReport | None:
         """How the session of a bare name or ``tmux:NAME`` on that server ended, if it was started and is over."""
         ...
 
-    def note(self, name: str, found: Readiness) -> Ended | None:
+    def note(self, name: str, found: Readiness) -> EndReport | None:
         """Keep what a wait for its start found; how it ended, if it did meanwhile."""
         ...
 
@@ -57,13 +57,13 @@ class _Nothing:
     def names(self) -> Iterator[tuple[str, str]]:
         yield from ()
 
-    def find(self, name: str, listen: bool = False) -> Running | Ended | None:
+    def find(self, name: str, listen: bool = False) -> RunningTarget | EndReport | None:
         return None
 
-    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> Ended | None:
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> EndReport | None:
         return None
 
-    def note(self, name: str, found: Readiness) -> Ended | None:
+    def note(self, name: str, found: Readiness) -> EndReport | None:
         return None
 
 
@@ -73,7 +73,7 @@ def started() -> StartedSessions:
     return found
 
 
-def leave(ctx: click.Context, ended: Ended) -> NoReturn:
+def leave(ctx: click.Context, ended: EndReport) -> NoReturn:
     """Print how it ended, and exit the command: there is no session to act on."""
     ended.show(bool(ctx.params.get("as_json")))
     ctx.exit(Exit.ENDED)

@@ -24,7 +24,7 @@ _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS
 
 
-class Ended(StrEnum):
+class AfterExit(StrEnum):
     """What is left in a session whose state is *ended*."""
 
     SHELL = "shell"  # a shell at its prompt, and no agent was there at the looks that were given
@@ -112,7 +112,7 @@ def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
     return evolve(now, process=process, kernel=evolve(kernel, foreground=name))
 
 
-def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple[str, bool, Ended] | None:
+def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple[str, bool, AfterExit] | None:
     """Why an agent is known to have ended, whether that is sure, and what is left; None where it may be there."""
     known, kernel = detection.agents, now.kernel or KernelFacts()
     before = seen.kernel if seen is not None and seen.identity == now.identity else None
@@ -137,7 +137,7 @@ def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple
         why = f"{left.pack.name}:{left.signature.id} stands on the screen, and none of its programs is there"
     else:
         return None
-    return why, by is not None, Ended.AGENT if gone and _takes_commands(alive) else Ended.WRAPPED
+    return why, by is not None, AfterExit.AGENT if gone and _takes_commands(alive) else AfterExit.WRAPPED
 
 
 def starts_others(member: Member) -> bool:

@@ -18,7 +18,7 @@ from stallkit.evidence.last_message import last_message, prose
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import Patterns, compiled, table
 
-__all__ = ["EndedTurn", "How", "LASTING", "class_of", "ended_turn", "of_failure", "of_message"]
+__all__ = ["EndedTurn", "TurnOutcome", "LASTING", "class_of", "ended_turn", "of_failure", "of_message"]
 
 
 _of = Patterns("turns")
@@ -29,7 +29,7 @@ _OPENING = '[({"✕✗⎢⎣ '  # what may stand before the words of an error
 UNKNOWN = "unknown"
 
 
-class How(StrEnum):
+class TurnOutcome(StrEnum):
     """How a turn ended."""
 
     DONE = "done"
@@ -45,7 +45,7 @@ class EndedTurn:
     person's own line, or may.
     """
 
-    how: How
+    how: TurnOutcome
     message: str = ""
     error: str | None = None
     question: str = ""
@@ -81,25 +81,27 @@ def of_failure(words: str, error: str, shown: EndedTurn) -> EndedTurn:
     >>> of_failure("", "error", shown).error
     'authentication_failed'
     """
-    tells = words and (class_of(words) != UNKNOWN or shown.how is not How.FAILED)
+    tells = words and (class_of(words) != UNKNOWN or shown.how is not TurnOutcome.FAILED)
     text = words if tells else shown.message or words
-    return EndedTurn(How.FAILED, text[:WORDS], error if error in _failures() else class_of(f"{text} {error}"))
+    return EndedTurn(TurnOutcome.FAILED, text[:WORDS], error if error in _failures() else class_of(f"{text} {error}"))
 
 
 def _of_rows(rows: list[str], whole: bool, at_once: bool = True) -> EndedTurn:
     paragraphs = prose(rows)
     text = _said(rows)
     if _of.fails.match(text.lstrip(_OPENING)):
-        return EndedTurn(How.FAILED, text[:WORDS], class_of(text))
+        return EndedTurn(TurnOutcome.FAILED, text[:WORDS], class_of(text))
     failure = _failure_below(rows)
     if failure:
-        return EndedTurn(How.FAILED, failure[:WORDS], class_of(failure))
+        return EndedTurn(TurnOutcome.FAILED, failure[:WORDS], class_of(failure))
     stopped = _of.stopped.match(text) or (rows and _of.stopped.match(rows[-1].lstrip(_OPENING)))
     if paragraphs and not stopped and _asks(paragraphs):
         message = _end_of(paragraphs)
         last = [one.strip() for one in _of.sentence.split(paragraphs[-1]) if one.strip()][-1]
-        return EndedTurn(How.ASKS, message, question=last, whole=whole and message == _said(rows), at_once=at_once)
-    return EndedTurn(How.DONE, _end_of(paragraphs))
+        return EndedTurn(
+            TurnOutcome.ASKS, message, question=last, whole=whole and message == _said(rows), at_once=at_once
+        )
+    return EndedTurn(TurnOutcome.DONE, _end_of(paragraphs))
 
 
 def _tells_failure(text: str) -> bool:

@@ -12,7 +12,7 @@ from stallkit.detect.engine import Detection, Match
 from stallkit.detect.families import RELAYS, SHELLS
 from stallkit.detect.menu import read_menu
 from stallkit.detect.signature import Kind, State, Tier
-from stallkit.evidence.agents import Ended, agents, led, left_of, left_to
+from stallkit.evidence.agents import AfterExit, agents, led, left_of, left_to
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts, listens
 from stallkit.evidence.osc import claims
 from stallkit.evidence.signal import Signal
@@ -128,11 +128,11 @@ class Look:
         return (*self.snapshot.signals, *claims(self.snapshot, self.detection.words))
 
     @cached_property
-    def left(self) -> tuple[str, bool, Ended] | None:
+    def left(self) -> tuple[str, bool, AfterExit] | None:
         """Why an agent is known to have ended, whether that is sure, and what is left; None if it may be there."""
         found = left_of(self.detection, self.snapshot, self.agent_seen)
         if found is None and self.unnamed is not None and (why := left_to(self.unnamed, self.snapshot)) is not None:
-            return why, True, Ended.WRAPPED
+            return why, True, AfterExit.WRAPPED
         return found
 
     @property

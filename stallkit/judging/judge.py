@@ -6,7 +6,7 @@ from typing import Any, Iterator, Sequence
 
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State, Tier
-from stallkit.evidence.agents import Ended, agents, asked
+from stallkit.evidence.agents import AfterExit, agents, asked
 from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 from stallkit.evidence.classifiers import SILENT, Classifier, Shown, installed_classifier
 from stallkit.evidence.detected import motion_claim, screen_claim
@@ -103,7 +103,7 @@ def _besides(look: Look, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _ended(look: Look, outcome: Outcome) -> Ended | None:
+def _ended(look: Look, outcome: Outcome) -> AfterExit | None:
     """What is left in a session that is ended, or that a limit ended."""
     if outcome.by is Source.LEFT:
         return look.left[2] if look.left else None
@@ -111,7 +111,7 @@ def _ended(look: Look, outcome: Outcome) -> Ended | None:
         return None
     match = look.detection.match
     if outcome.state is State.ENDED or (match is not None and match.signature.tier is Tier.ENDED):
-        return Ended.AGENT if look.agent_seen is not None else Ended.SHELL
+        return AfterExit.AGENT if look.agent_seen is not None else AfterExit.SHELL
     return None
 
 

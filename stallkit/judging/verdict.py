@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from stallkit.detect.engine import Detection, Match
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.claim import Claims
 from stallkit.evidence.ended_turn import EndedTurn
 from stallkit.evidence.signal import Guard, Signal
@@ -44,7 +44,7 @@ class Verdict:
     signals: tuple[Signal, ...] = ()  # what its programs say of themselves
     ended_turn: EndedTurn | None = None  # of an agent that is idle: whether it is done, asks or failed
     agents: frozenset[str] | None = None  # in the foreground, by name; None: one may be there unseen
-    ended: Ended | None = None  # of a session that is ended, or that a limit ended: what is left
+    ended: AfterExit | None = None  # of a session that is ended, or that a limit ended: what is left
     retrying: str | None = None  # the words of a program that goes on by itself: a retry, or a limit's end
     by_signal: bool = False  # sure only because of a signal: no reason to press a key
     by_read: bool = False  # sure only because it blocks in a read: what it asks is not known by that, so no key follows

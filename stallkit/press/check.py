@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from stallkit.detect.engine import Detection, Engine, Match
 from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
-from stallkit.evidence.ended_turn import How
+from stallkit.evidence.ended_turn import TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.json_form import SPREAD, Time, alike, json_form
 from stallkit.judging.judge import judged
@@ -419,7 +419,7 @@ def _status(verdict: Verdict, outcome: Outcome | None) -> Status:
         case End.GONE:
             return Status.ENDED
     match verdict.state:
-        case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not How.DONE:
+        case State.IDLE if verdict.ended_turn and verdict.ended_turn.how is not TurnOutcome.DONE:
             return Status(verdict.ended_turn.how)
         case State.WORKING if verdict.inside:
             return Status.STALLED

@@ -14,7 +14,7 @@ from attrs import field, frozen
 from stallkit.detect.dialog import Role
 from stallkit.detect.families import INTERPRETERS, SHELLS
 from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.facts import plain
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
@@ -113,7 +113,7 @@ class Policy:
             case Act.SEND:
                 return self._send(asked, scene, rule.text, why)
             case Act.RESTART if asked.state in (State.ENDED, State.GONE) and asked.certainty is Certainty.SURE:
-                if asked.ended is Ended.WRAPPED:
+                if asked.ended is AfterExit.WRAPPED:
                     return Escalate("its agent ended, and what started it lives on: it may start it again")
                 return Restart(why)
             case Act.RESTART:
@@ -131,7 +131,7 @@ class Policy:
                 return Ignore()
             case State.QUOTA:
                 return Wait("a usage limit holds it up")
-            case State.ENDED if asked.ended is Ended.WRAPPED:
+            case State.ENDED if asked.ended is AfterExit.WRAPPED:
                 return Escalate("its agent ended, and what started it lives on: it may start it again")
             case State.ENDED | State.GONE | State.UNKNOWN:
                 return Escalate(f"the session is {asked.state}")

@@ -14,8 +14,8 @@ from stallkit.detect.dialog_parser import Option
 from stallkit.detect.menu import menu_of
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, Pack, Severity, Signature, State
-from stallkit.evidence.agents import Ended
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
@@ -47,7 +47,7 @@ class PromptFacts:
     hides: bool = False  # a row of it has characters that show nothing, so that a label may be another one
     rows: tuple[str, ...] = ()  # of the screen, if any program may show this prompt
     turn: EndedTurn | None = None
-    ended: Ended | None = None
+    ended: AfterExit | None = None
     programs: Mapping[str, Sequence[str]] = field(factory=dict, repr=False, hash=False)
 
     @classmethod
@@ -203,7 +203,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "state": tuple(State),
     "kind": tuple(Kind),
     "severity": tuple(Severity),
-    "turn": tuple(How),
+    "turn": tuple(TurnOutcome),
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.detect.signature import State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
@@ -29,7 +29,7 @@ def verdict(text: str, foreground: str | None = None) -> Verdict:
 @pytest.mark.parametrize("prompt", ["$ ", "dev@box:~/work$ ", "root@box:/# ", "me@host ~/src> ", "box% "])
 def test_a_limit_is_tried_before_a_shells_prompt(phrase: str, prompt: str) -> None:
     found = verdict(f"$ agent\nError: {phrase}\n{prompt}", "bash")
-    assert (found.state, found.ended) == (State.QUOTA, Ended.SHELL), found.reasons
+    assert (found.state, found.ended) == (State.QUOTA, AfterExit.SHELL), found.reasons
 
 
 @pytest.mark.parametrize("phrase", PHRASES)

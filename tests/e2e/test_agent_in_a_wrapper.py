@@ -11,7 +11,7 @@ from terminals import wait_for
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
@@ -45,7 +45,7 @@ def test_a_killed_agent_in_a_loop_has_ended(pause: str, stage: Any, engine: Engi
     assert kernel is not None and kernel.foreground == "bash"
     os.kill(next(one.pid for one in kernel.members if "claude" in one.names), signal.SIGKILL)
     wait_for(lambda: told(State.ENDED, seen), "its end")
-    assert found[-1].ended is Ended.WRAPPED
+    assert found[-1].ended is AfterExit.WRAPPED
     stranger = judged(engine, looks[-1], looks[-2])
     if stranger.detection.left is not None:  # what the shell prints may stand over what the agent had drawn
         assert stranger.state is State.ENDED, "by what stands there and who is there alone"

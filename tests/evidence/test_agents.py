@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Pack, Signature, State
-from stallkit.evidence.agents import Ended, agents, asked
+from stallkit.evidence.agents import AfterExit, agents, asked
 from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
@@ -135,20 +135,20 @@ def test_an_agent_below_a_wrapper_counts_as_the_foreground() -> None:
 @pytest.mark.parametrize("rest", [(LOOP,), (LOOP, PAUSE)])
 def test_a_wrapper_that_lives_on_shows_that_its_agent_ended(text: str, rest: tuple[Member, ...]) -> None:
     found = verdict(text, *rest, seen=BEFORE)
-    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.WRAPPED)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, AfterExit.WRAPPED)
     assert not found.shows_agent
 
 
 def test_a_shim_that_outlives_its_agent_is_no_agent() -> None:
     before = look("alpha>", SHIM, evolve(AGENT, parent=80))
     found = verdict("alpha>", SHIM, seen=before)
-    assert (found.state, found.ended) == (State.ENDED, Ended.WRAPPED)
+    assert (found.state, found.ended) == (State.ENDED, AfterExit.WRAPPED)
 
 
 def test_a_loop_that_is_typed_at_a_prompt_pauses() -> None:
     before = look("alpha>", evolve(AGENT, parent=9))
     found = verdict("Killed", evolve(PAUSE, parent=9), seen=before)
-    assert (found.state, found.ended) == (State.ENDED, Ended.WRAPPED)
+    assert (found.state, found.ended) == (State.ENDED, AfterExit.WRAPPED)
     assert verdict("compiling", evolve(MAKE, parent=9), seen=before).state is State.WORKING
 
 
@@ -157,7 +157,7 @@ def test_a_launcher_that_went_with_its_agent_started_it_in_somebody_elses_name()
     launcher = evolve(SHIM, script="npm-loader", parent=9)
     before = look("alpha>", launcher, evolve(AGENT, parent=80))
     found = verdict("alpha> Killed", evolve(PAUSE, parent=9), seen=before)
-    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.WRAPPED)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, AfterExit.WRAPPED)
     assert verdict("compiling", evolve(MAKE, parent=9), seen=before).state is State.WORKING
 
 
@@ -173,7 +173,7 @@ def test_an_agent_in_the_background_has_not_ended() -> None:
 
 def test_a_screen_that_nobody_there_can_show_is_doubtful_without_an_earlier_look() -> None:
     found = verdict("alpha>", LOOP, PAUSE)
-    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.MAYBE, Ended.WRAPPED)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.MAYBE, AfterExit.WRAPPED)
     assert verdict("alpha>", MAKE).state is State.WORKING, "a text that is shown"
 
 
@@ -181,7 +181,7 @@ def test_a_shell_that_reads_again_shows_that_an_agent_in_script_ended() -> None:
     """What started it ended with it; what it had drawn still says that it works."""
     seen = look("alpha>", AGENT, listening=True, through="script")
     found = verdict("working", TYPED, seen=seen, listening=True, background=())
-    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, Ended.AGENT)
+    assert (found.state, found.certainty, found.ended) == (State.ENDED, Certainty.SURE, AfterExit.AGENT)
     assert "reads the next command" in found.reasons[-1]
     for doubtful in ({"background": (AGENT,)}, {"background": None}, {"listening": False}):
         about = {"listening": True, "background": (), **doubtful}
@@ -190,14 +190,14 @@ def test_a_shell_that_reads_again_shows_that_an_agent_in_script_ended() -> None:
 
 def test_a_plain_shell_is_told_from_one_in_which_an_agent_ended() -> None:
     plain = verdict("$ ", TYPED, listening=True, how="read", readers=(TYPED,))
-    assert (plain.state, plain.ended, plain.agents) == (State.ENDED, Ended.SHELL, frozenset())
+    assert (plain.state, plain.ended, plain.agents) == (State.ENDED, AfterExit.SHELL, frozenset())
     left = verdict("$ ", TYPED, seen=BEFORE, listening=True, how="read", readers=(TYPED,))
-    assert (left.state, left.ended) == (State.ENDED, Ended.AGENT)
+    assert (left.state, left.ended) == (State.ENDED, AfterExit.AGENT)
 
 
 def test_the_look_before_is_enough_where_it_shows_the_agent() -> None:
     now = look("Killed", LOOP)
-    assert judged(ENGINE, now, BEFORE).ended is Ended.WRAPPED
+    assert judged(ENGINE, now, BEFORE).ended is AfterExit.WRAPPED
     other = evolve(BEFORE, identity="another session of that name")
     assert judge(asked(ENGINE, now), now, (), other).state is not State.ENDED
 
@@ -214,7 +214,7 @@ def test_an_agent_that_is_there_never_ended(there: list[Member], seen: list[Memb
     before = look(text, *seen) if seen else None
     found = verdict(text, *there, seen=before)
     if found.agents:
-        assert found.ended is not Ended.WRAPPED
+        assert found.ended is not AfterExit.WRAPPED
     hidden = evolve(look(text, *there), kernel=facts(*there, complete=False))
     unsure = judge(asked(ENGINE, hidden), hidden, (), before)
-    assert unsure.ended is not Ended.WRAPPED, "what may be there unseen decides nothing"
+    assert unsure.ended is not AfterExit.WRAPPED, "what may be there unseen decides nothing"

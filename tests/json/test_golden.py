@@ -22,7 +22,7 @@ from stallkit_sessions import ExitRecord, RunResult
 from stallkit_sessions.cli.list_command import row_object
 from stallkit_sessions.cli.panel import as_json
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Living, Register, packed
+from stallkit_sessions.register import Register, RunningSession, packed
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.watched import Watched
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish
@@ -60,7 +60,7 @@ def printed_lines(folder: Path) -> Lines:
     with closing(Register(folder / "sessions.db")) as register:
         for name, one in sessions():
             for bound in (True, False):
-                yield f"list {name} {bound}", line(row_object(register, Living(one, bound, Process(7, 120))))
+                yield f"list {name} {bound}", line(row_object(register, RunningSession(one, bound, Process(7, 120))))
         yield "list ended", line(row_object(register, known["signalled"]))
     yield "status new", line(Watched("tmux:w1").as_object())
     verdict = dict(verdicts())["not-described"]

@@ -17,7 +17,7 @@ from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.agents import Ended
+from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.facts import Member
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
@@ -117,7 +117,7 @@ def test_an_agent_that_is_killed_below_a_wrapper_has_ended(
 
     wait_for(told, "that it ended")
     watched, stranger = found
-    assert (watched.certainty, watched.ended) == (Certainty.SURE, Ended.WRAPPED), watched.reasons
+    assert (watched.certainty, watched.ended) == (Certainty.SURE, AfterExit.WRAPPED), watched.reasons
     assert "lives on" in watched.reasons[-1]
     if name not in STRANGERS:
         assert (stranger.state, stranger.certainty) == (State.ENDED, Certainty.MAYBE), stranger.reasons
@@ -127,5 +127,5 @@ def test_a_plain_shell_is_no_agent_that_ended(server: Server, engine: Engine) ->
     session = server.start("one", "env", "PS1=dev@box:~$ ", "bash", "--norc", "--noprofile", shows="dev@box:~$")
     before, now = at_rest(session)
     found = judged(engine, now, before)
-    assert (found.state, found.ended, found.agents) == (State.ENDED, Ended.SHELL, frozenset())
+    assert (found.state, found.ended, found.agents) == (State.ENDED, AfterExit.SHELL, frozenset())
     assert not found.shows_agent

@@ -15,7 +15,7 @@ from machine_room import DockerRoom, PodmanRoom, processes
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 from stallkit_sessions.lifecycle import start, stop
 from stallkit_sessions.model import Cause, Session
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House, alive
 from terminals import wait_for
 
@@ -72,9 +72,9 @@ class Bed:
     def kill(self, number: int) -> None:
         os.kill(self.program, number)
 
-    def living(self) -> Living:
+    def living(self) -> RunningSession:
         found = self.house.register.get(self.session.id)
-        assert isinstance(found, Living), "it ended too early"
+        assert isinstance(found, RunningSession), "it ended too early"
         return found
 
 

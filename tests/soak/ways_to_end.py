@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 from attrs import define, field, frozen
 from stallkit_sessions.lifecycle import finalize_now, stop
 from stallkit_sessions.model import Cause, Order, Session
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House, alive
 from terminals import wait_for
 
@@ -140,7 +140,7 @@ class Stage:
     def still_lives(self, session: Session) -> None:
         """It does; whoever says something else is noted."""
         finalize_now(self.house.register)
-        if not isinstance(self.house.register.get(session.id), Living):
+        if not isinstance(self.house.register.get(session.id), RunningSession):
             self.too_soon.append(f"{session.name}: {self.house.register.get(session.id)}")
 
 
@@ -233,7 +233,7 @@ def _stopped(stage: Stage, script: str, code: int | None, number: int | None) ->
     one = stage.says(script)
     yield
     living = stage.house.register.get(one.id)
-    assert isinstance(living, Living), living
+    assert isinstance(living, RunningSession), living
     stop(stage.house.register, living, Order.STOP, 0.5)
     stage.ended(one, Cause.STOPPED, code, number, stays=False)
 
@@ -256,7 +256,7 @@ def _stopped_while_nothing_can_be_written(stage: Stage) -> Iterator[None]:
     one = stage.says(SLOW_TO_STOP)
     yield
     living = stage.house.register.get(one.id)
-    assert isinstance(living, Living), living
+    assert isinstance(living, RunningSession), living
     stops = Thread(target=stop, args=(stage.house.register, living))
     stops.start()
     wait_for(mark.exists, "its end to begin")

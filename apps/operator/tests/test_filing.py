@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from stallkit_operator.filing import LATE_S, Filing
 from stallkit_operator.item import ItemState, Who
 from stallkit_operator.queue import Queue, claim_of
+from stallkit_operator.queue_sync import LATE_S, Filing
 from stallkit_supervisor.notify.notice import Notice
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Store

@@ -13,6 +13,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from queued import COMMAND, Desk
+from stallkit_operator.displayed_revisions import here, note_shown, revision_shown
 from stallkit_operator.item import (
     Choice,
     ChoiceKind,
@@ -28,7 +29,6 @@ from stallkit_operator.item import (
     revised,
 )
 from stallkit_operator.queue import Queue, claim_of
-from stallkit_operator.shown import here, note_shown, revision_shown
 
 ADA = Who("ada", "a test")
 ITEM = Item(

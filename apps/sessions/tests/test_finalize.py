@@ -10,10 +10,10 @@ import pytest
 from attrs import evolve
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.explain import EndFacts
-from stallkit_sessions.finalize import LINES, Ended, finalize
+from stallkit_sessions.finalize import LINES, EndedSession, finalize
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.outbox import FINAL
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.transports.base import Presence
 
@@ -26,14 +26,14 @@ LIVES = EndFacts(PaneFacts(Presence.THERE))
 SERVER = "100 1700000000"
 
 
-def running(register: Register, folder: Path, name: str, server: str = SERVER, **more: Any) -> Living:
+def running(register: Register, folder: Path, name: str, server: str = SERVER, **more: Any) -> RunningSession:
     """A session of which the register knows that it runs."""
     id = f"id-{name}-{len(register.records(name))}"
     session = Session(name, id, ("x",), str(folder), NOW - 60, "this boot", **more)
     register.claim(session, (1, 1))
     register.bound(id, f"{server} %1 200")
     found = register.get(id)
-    assert isinstance(found, Living)
+    assert isinstance(found, RunningSession)
     return found
 
 
@@ -42,7 +42,7 @@ def finals(register: Register) -> list[tuple[str, str]]:
 
 
 def test_an_end_is_written_once(register: Register, tmp_path: Path) -> None:
-    ended = Ended(running(register, tmp_path, "a"), EXITED, screen=["Traceback", "bye"], lines=7)
+    ended = EndedSession(running(register, tmp_path, "a"), EXITED, screen=["Traceback", "bye"], lines=7)
     [record] = finalize(register, [ended], NOW)
     assert finalize(register, [ended], NOW + 1) == []
     assert register.latest("a") == register.records("a")[0] == record
@@ -54,7 +54,7 @@ def test_an_end_is_written_once(register: Register, tmp_path: Path) -> None:
 
 
 def test_of_many_who_see_it_one_writes_it(register: Register, tmp_path: Path) -> None:
-    ended = Ended(running(register, tmp_path, "a"), EXITED)
+    ended = EndedSession(running(register, tmp_path, "a"), EXITED)
     written: list[ExitRecord] = []
     threads = [threading.Thread(target=lambda: written.extend(finalize(register, [ended], NOW))) for _ in range(8)]
     for thread in threads:
@@ -69,41 +69,41 @@ def test_of_many_who_see_it_one_writes_it(register: Register, tmp_path: Path) ->
     "facts", [LIVES, EndFacts(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN)], ids=["it lives", "nobody could look"]
 )
 def test_nothing_is_written_of_what_did_not_end(register: Register, tmp_path: Path, facts: EndFacts) -> None:
-    ended = Ended(running(register, tmp_path, "a"), facts)
+    ended = EndedSession(running(register, tmp_path, "a"), facts)
     assert finalize(register, [ended], NOW) == []
-    assert isinstance(register.latest("a"), Living)
+    assert isinstance(register.latest("a"), RunningSession)
 
 
 def test_an_order_counts_that_was_written_after_the_session_was_read(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a")
     register.order(living.session.id, Order.STOP)
-    [record] = finalize(register, [Ended(living, KILLED)], NOW)
+    [record] = finalize(register, [EndedSession(living, KILLED)], NOW)
     assert record.cause is Cause.STOPPED
     assert finals(register) == [("a", "session_stopped")]
 
 
 def test_an_order_that_was_withdrawn_does_not_count(register: Register, tmp_path: Path) -> None:
     living = evolve(running(register, tmp_path, "a"), order=Order.STOP)
-    [record] = finalize(register, [Ended(living, evolve(KILLED, order=Order.STOP))], NOW)
+    [record] = finalize(register, [EndedSession(living, evolve(KILLED, order=Order.STOP))], NOW)
     assert record.cause is Cause.SIGNALLED
 
 
 def test_what_was_seen_last_stands_in_for_a_pane_that_is_gone(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a")
     register.saw([(living.session.id, ["working"], {"state": "working", "kind": None, "signature": None}, NOW - 5)])
-    [record] = finalize(register, [Ended(living, CRASHED)], NOW)
+    [record] = finalize(register, [EndedSession(living, CRASHED)], NOW)
     assert (record.screen, record.screen_at) == (("working",), NOW - 5)
     assert [verdict["state"] for verdict in record.verdicts] == ["working"]
 
 
 def test_nobody_saw_anything_of_it(register: Register, tmp_path: Path) -> None:
-    [record] = finalize(register, [Ended(running(register, tmp_path, "a"), CRASHED)], NOW)
+    [record] = finalize(register, [EndedSession(running(register, tmp_path, "a"), CRASHED)], NOW)
     assert (record.screen, record.screen_at, record.verdicts, record.status) == (None, None, (), None)
 
 
 def test_a_screen_is_cut_and_masked_in_record_and_event(register: Register, tmp_path: Path) -> None:
     screen = [f"line {number}" for number in range(LINES + 50)] + [f"token {TOKEN}"]
-    finalize(register, [Ended(running(register, tmp_path, "a"), EXITED, screen=screen)], NOW)
+    finalize(register, [EndedSession(running(register, tmp_path, "a"), EXITED, screen=screen)], NOW)
     record = register.latest("a")
     assert isinstance(record, ExitRecord) and record.screen is not None
     assert len(record.screen) == LINES
@@ -114,9 +114,9 @@ def test_a_screen_is_cut_and_masked_in_record_and_event(register: Register, tmp_
 
 def test_those_that_died_with_their_server_are_one_incident(register: Register, tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(5)]
-    dead = [Ended(running(register, tmp_path, name), CRASHED) for name in names]
-    alone = Ended(running(register, tmp_path, "alone", server="101 1700000000"), CRASHED)
-    other = Ended(running(register, tmp_path, "other"), EXITED)
+    dead = [EndedSession(running(register, tmp_path, name), CRASHED) for name in names]
+    alone = EndedSession(running(register, tmp_path, "alone", server="101 1700000000"), CRASHED)
+    other = EndedSession(running(register, tmp_path, "other"), EXITED)
     records = {record.session.name: record for record in finalize(register, [*dead, alone, other], NOW)}
     [incident] = [one for one in register.pending() if one.name == "incident"]
     assert incident.facts["sessions"] == names
@@ -136,7 +136,7 @@ class KilledAtTheThird(Register):
 
 def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(register: Register, tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(5)]
-    dead = [Ended(running(register, tmp_path, name), CRASHED) for name in names]
+    dead = [EndedSession(running(register, tmp_path, name), CRASHED) for name in names]
     killed = KilledAtTheThird(register.path)
     with pytest.raises(KeyboardInterrupt):
         finalize(killed, dead, NOW)
@@ -150,7 +150,7 @@ def test_who_was_killed_while_writing_an_incident_leaves_it_to_the_next(register
 
 def test_the_machine_was_restarted(register: Register, tmp_path: Path) -> None:
     facts = EndFacts(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN, same_boot=False)
-    dead = [Ended(running(register, tmp_path, name), facts) for name in ("a", "b")]
+    dead = [EndedSession(running(register, tmp_path, name), facts) for name in ("a", "b")]
     first, second = finalize(register, dead, NOW)
     assert (first.cause, first.status) == (Cause.MACHINE_RESTARTED, None)
     assert first.incident == second.incident is not None
@@ -159,18 +159,18 @@ def test_the_machine_was_restarted(register: Register, tmp_path: Path) -> None:
 def test_deaths_alike_are_counted_until_one_is_not(register: Register, tmp_path: Path) -> None:
     counted = []
     for facts in (EXITED, EXITED, EXITED, CRASHED, EXITED):
-        [record] = finalize(register, [Ended(running(register, tmp_path, "a"), facts)], NOW)
+        [record] = finalize(register, [EndedSession(running(register, tmp_path, "a"), facts)], NOW)
         counted.append(record.earlier)
     assert counted == [0, 1, 2, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["gone", "\udcff", "a\nb"])
 def test_a_directory_that_is_not_there_is_no_reason_not_to_tell(register: Register, tmp_path: Path, name: str) -> None:
-    [record] = finalize(register, [Ended(running(register, tmp_path / name, "a"), EXITED)], NOW)
+    [record] = finalize(register, [EndedSession(running(register, tmp_path / name, "a"), EXITED)], NOW)
     assert record.status == Status(Source.PANE, code=3)
 
 
 def test_who_listens_on_its_ports_is_told(register: Register, tmp_path: Path) -> None:
     living = running(register, tmp_path, "a", ports=(0, 0))
-    [record] = finalize(register, [Ended(living, EXITED)], NOW)
+    [record] = finalize(register, [EndedSession(living, EXITED)], NOW)
     assert record.ports == tuple({"port": port, "listener": None} for port in sorted(living.session.ports))

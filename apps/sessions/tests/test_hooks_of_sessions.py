@@ -9,7 +9,7 @@ from stallkit_sessions.explain import start_command
 from stallkit_sessions.lifecycle import stop
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
 
@@ -40,7 +40,7 @@ def test_the_files_of_a_start_go_with_it(house: House) -> None:
     folder = house.state / "hooks" / session.id
     assert Path(settings).parent == folder and folder.stat().st_mode & 0o777 == 0o700
     found = house.register.latest("a")
-    assert isinstance(found, Living) and found.session.command == session.command  # as it was given
+    assert isinstance(found, RunningSession) and found.session.command == session.command  # as it was given
     record = stop(house.register, found)
     assert not folder.exists()
     assert " --hooks -- " in start_command(record.session)

@@ -15,7 +15,7 @@ from attrs import evolve
 from stallkit_sessions import panes
 from stallkit_sessions.lifecycle import finalize_now, lasting, stop, tidy
 from stallkit_sessions.model import Cause, Order, Session, Source, Status
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House, alive
 from terminals import wait_for
 
@@ -26,9 +26,9 @@ from stallkit.transports.tmux.identity import Identity
 pytestmark = pytest.mark.e2e
 
 
-def living(house: House, name: str) -> Living:
+def living(house: House, name: str) -> RunningSession:
     found = house.register.latest(name)
-    assert isinstance(found, Living), found
+    assert isinstance(found, RunningSession), found
     return found
 
 

@@ -15,7 +15,7 @@ from stallkit_sessions.explain import CRASHED, STOPPED, event_of
 from stallkit_sessions.lifecycle import stop
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Cause, ExitRecord, Session
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
 
@@ -57,9 +57,9 @@ def test_variables_reach_a_container_and_no_command_line(house: House, room: Roo
         sessions.stop(made.name, grace_s=1)
 
 
-def living(house: House, name: str) -> Living:
+def living(house: House, name: str) -> RunningSession:
     found = house.register.latest(name)
-    assert isinstance(found, Living)
+    assert isinstance(found, RunningSession)
     return found
 
 

@@ -18,7 +18,7 @@ from stallkit_sessions.lifecycle import finalize_now, stop
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.monitor import Monitor
 from stallkit_sessions.outbox import FINAL
-from stallkit_sessions.register import Living, Register, Sight
+from stallkit_sessions.register import Register, RunningSession, Sight
 from started import House, alive
 from terminals import HEARD, wait_for
 
@@ -134,12 +134,12 @@ def test_a_server_that_does_not_answer_ended_nothing(house: House) -> None:
     try:
         finalize_now(house.register)
         finalize_now(house.register)
-        assert isinstance(house.register.latest("a"), Living)
+        assert isinstance(house.register.latest("a"), RunningSession)
     finally:
         os.kill(pid, signal.SIGCONT)
     assert [one["event"] for one in house.events()] == ["session_started"]
     finalize_now(house.register)
-    assert isinstance(house.register.latest("a"), Living)
+    assert isinstance(house.register.latest("a"), RunningSession)
 
 
 ALONE = {
@@ -198,7 +198,7 @@ def test_it_is_killed_at_any_moment(house: House) -> None:
                 case _:
                     house.start(name)
                     living = house.register.latest(name)
-                    assert isinstance(living, Living)
+                    assert isinstance(living, RunningSession)
                     stop(house.register, living)
                     meant[name] = {Cause.STOPPED}
     finally:
@@ -242,7 +242,7 @@ def test_a_failed_pass_does_not_end_it(
     monitor, passes = Monitor(house.register, None, pace_s=0.01), []
     living = house.register.living
 
-    def broken() -> list[Living]:
+    def broken() -> list[RunningSession]:
         passes.append(time.monotonic())
         if len(passes) == 1:
             raise RuntimeError("no more processes")
@@ -274,7 +274,7 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: boo
 
     asyncio.run(asyncio.wait_for(twice(), 20))
     living = house.register.latest("a")
-    assert isinstance(living, Living)
+    assert isinstance(living, RunningSession)
     assert living.order is (Order.STOP if lives else None)
 
 

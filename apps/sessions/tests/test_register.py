@@ -12,7 +12,7 @@ from registered import BY, SECRET, ends, record, run, session, told
 from stallkit_sessions import register as rows
 from stallkit_sessions.model import Cause, Order, Source, Status
 from stallkit_sessions.outbox import FINAL, drain
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StartRefused, StoreError
 
@@ -36,7 +36,7 @@ def test_a_part_of_a_name_is_another_name(register: Register) -> None:
     for name in ("worker1", "worker10", "worker", "Worker1", "worker1 "):
         run(register, name)
     latest = register.latest("worker1")
-    assert isinstance(latest, Living) and latest.session.id == "id-worker1"
+    assert isinstance(latest, RunningSession) and latest.session.id == "id-worker1"
     assert register.latest("work") is None
     assert len(register.living()) == 5
 
@@ -227,7 +227,7 @@ def test_listing_has_each_names_latest(register: Register) -> None:
         run(register, name, f"{name}2")
     gone = run(register, "c")
     assert ends(register, gone)
-    found = [(one.session.id, isinstance(one, Living)) for one in register.listing()]
+    found = [(one.session.id, isinstance(one, RunningSession)) for one in register.listing()]
     assert found == [("a2", True), ("b2", True), ("id-c", False)]
 
 

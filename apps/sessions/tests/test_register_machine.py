@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.outbox import FINAL, OutEvent, drain
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StartRefused
 
@@ -157,7 +157,7 @@ class Model(RuleBasedStateMachine):
         for name in ("w", "w1", "w10", "W"):
             latest = self.doors[0].latest(name)
             here = next((one.id for one in self.living.values() if one.name == name), None)
-            assert (latest.session.id if isinstance(latest, Living) else None) == here
+            assert (latest.session.id if isinstance(latest, RunningSession) else None) == here
 
     @invariant()
     def every_event_comes_once_and_in_order(self) -> None:

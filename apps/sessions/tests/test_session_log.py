@@ -9,9 +9,9 @@ from typing import Any, Iterator
 import pytest
 from stallkit_sessions.end_facts import PaneFacts
 from stallkit_sessions.explain import EndFacts
-from stallkit_sessions.finalize import Ended, finalize, write_out
+from stallkit_sessions.finalize import EndedSession, finalize, write_out
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.transports.base import Presence
 
@@ -33,8 +33,8 @@ def ended(register: Register, folder: Path, name: str = "a") -> None:
     register.claim(session, (1, 1))
     register.bound(session.id, "100 1700000000 %1 200")
     living = register.get(session.id)
-    assert isinstance(living, Living)
-    finalize(register, [Ended(living, EXITED)])
+    assert isinstance(living, RunningSession)
+    finalize(register, [EndedSession(living, EXITED)])
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def test_an_incident_has_no_directory(register: Register, tmp_path: Path) -> Non
         register.claim(session, (1, 1))
         register.bound(session.id, f"100 1700000000 %{ord(name)} 200")
     facts = EndFacts(PaneFacts(Presence.UNSEEN), same_boot=False)
-    finalize(register, [Ended(living, facts) for living in register.living()])
+    finalize(register, [EndedSession(living, facts) for living in register.living()])
     assert write_out(register) == 0
     told = [one["event"] for one in lines(tmp_path / "state" / "events.jsonl")]
     assert told == [*["session_started"] * 2, "incident", *["session_drop"] * 2]

@@ -12,7 +12,7 @@ import pytest
 from stallkit_sessions.lifecycle import finalize_now
 from stallkit_sessions.model import Cause, ExitRecord
 from stallkit_sessions.outbox import FINAL
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
 
@@ -154,7 +154,7 @@ def test_stops_that_are_killed_at_any_moment(house: House) -> None:
         killed += killed_somewhere(house, dice, 1.2 / number, "stop", name)  # a machine may be quick, or busy
         finalize_now(house.register)
         latest = house.register.latest(name)
-        if isinstance(latest, Living):
+        if isinstance(latest, RunningSession):
             assert house.call("stop", name).returncode == 0
             latest = house.register.latest(name)
         assert isinstance(latest, ExitRecord)

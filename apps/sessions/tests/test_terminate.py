@@ -14,7 +14,7 @@ import pytest
 from attrs import evolve
 from stallkit_sessions import end_facts, panes
 from stallkit_sessions.model import Session
-from stallkit_sessions.terminate import Ended, end_program
+from stallkit_sessions.terminate import TerminationResult, end_program
 from terminals import Server, wait_for
 
 from stallkit.probes.procfs import stat_of
@@ -62,17 +62,17 @@ def scene(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 def test_asked(scene: Scene) -> None:
     session = scene.shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
     ending = end_program(session, LONG_S)
-    assert (ending.how, ending.killed, ending.left) == (Ended.ASKED, (), ())
+    assert (ending.how, ending.killed, ending.left) == (TerminationResult.ASKED, (), ())
     wait_for(lambda: end_facts.facts(session).facts.dead, "tmux to see it")
     looked = end_facts.facts(session)
     assert looked.facts.code == 5  # the pane stays, and says how
-    assert end_program(session, LONG_S).how is Ended.ALREADY
+    assert end_program(session, LONG_S).how is TerminationResult.ALREADY
 
 
 def test_killed_where_it_does_not_listen(scene: Scene) -> None:
     session = scene.shell("trap '' TERM HUP; echo ready; while :; do sleep 0.05; done")
     ending = end_program(session, 0.2)
-    assert ending.how is Ended.KILLED
+    assert ending.how is TerminationResult.KILLED
     assert Identity.of(session.identity).pid in ending.killed
     assert ending.left == ()
     wait_for(lambda: end_facts.facts(session).facts.signal == signal.SIGKILL, "tmux to see it")
@@ -83,14 +83,14 @@ def test_a_stopped_program_ends(scene: Scene) -> None:
     session = scene.shell("sleep 1000 & echo $! >child; kill -STOP $!; echo ready; wait")
     wait_for(lambda: (stat := stat_of(scene.pid("child"))) is not None and stat.state == "T", "it to stop")
     ending = end_program(session, LONG_S)
-    assert (ending.how, ending.killed, ending.left) == (Ended.ASKED, (), ())
+    assert (ending.how, ending.killed, ending.left) == (TerminationResult.ASKED, (), ())
     assert not lives(scene.pid("child"))
 
 
 def test_an_interactive_shell_is_told_that_its_terminal_goes(scene: Scene) -> None:
     session = scene.begin("bash", "--norc", "--noprofile", "-i", "-c", "echo ready; exec bash --norc --noprofile -i")
     ending = end_program(session, 4.0)  # it takes no notice of SIGTERM
-    assert (ending.how, ending.left) == (Ended.ASKED, ())
+    assert (ending.how, ending.left) == (TerminationResult.ASKED, ())
 
 
 CHILDREN = {
@@ -109,7 +109,7 @@ def test_nothing_that_it_started_lives_on(scene: Scene, child: str, listens: boo
         f"{trap}(until test -s child; do sleep 0.01; done; echo ready) & {CHILDREN[child]}; sleep 1000"
     )
     ending = end_program(session, 3.0 if listens else 0.5)  # it has half of that to act on its SIGHUP
-    assert ending.how is (Ended.ASKED if listens else Ended.KILLED)
+    assert ending.how is (TerminationResult.ASKED if listens else TerminationResult.KILLED)
     assert scene.pid("child") in ending.killed
     assert not lives(scene.pid("child"))
     assert ending.left == ()
@@ -119,7 +119,7 @@ def test_what_is_started_in_the_grace_time_ends_as_well(scene: Scene) -> None:
     script = "trap 'sh -c \"trap : TERM; echo \\$\\$ >late; exec sleep 1000\" & exit 0' TERM; echo ready; "
     session = scene.shell(script + "while :; do sleep 0.05; done")
     ending = end_program(session, 0.5)
-    wait_for(lambda: ending.how is Ended.ASKED, "its end")
+    wait_for(lambda: ending.how is TerminationResult.ASKED, "its end")
     late = Path(session.directory, "late")
     assert not late.exists() or not lives(int(late.read_text() or 0) or 1 << 30)
 
@@ -130,7 +130,7 @@ def test_what_it_left_behind_when_it_ended_is_ended(scene: Scene) -> None:
     wait_for(lambda: stat_of(Identity.of(session.identity).pid) is None, "tmux to collect it")
     session = evolve(session, pane_started=session.pane_started or 1)  # it may have been over before it was seen
     ending = end_program(session, 0.2)
-    assert (ending.how, ending.killed) == (Ended.ALREADY, (scene.pid("child"),))
+    assert (ending.how, ending.killed) == (TerminationResult.ALREADY, (scene.pid("child"),))
 
 
 def test_what_detached_itself_is_told_and_left(scene: Scene) -> None:
@@ -138,7 +138,7 @@ def test_what_detached_itself_is_told_and_left(scene: Scene) -> None:
     daemon = scene.pid("daemon")
     try:
         ending = end_program(session, LONG_S)
-        assert (ending.how, ending.killed, ending.left) == (Ended.ASKED, (), (daemon,))
+        assert (ending.how, ending.killed, ending.left) == (TerminationResult.ASKED, (), (daemon,))
         assert lives(daemon)
     finally:
         os.kill(daemon, signal.SIGKILL)
@@ -149,9 +149,9 @@ def test_nobody_who_has_its_number_now(scene: Scene) -> None:
     pid = Identity.of(session.identity).pid
     assert session.pane_started is not None
     ending = end_program(evolve(session, id="another", pane_started=session.pane_started - 1), 0.0)
-    assert (ending.how, ending.killed, ending.left) == (Ended.ALREADY, (), ())
+    assert (ending.how, ending.killed, ending.left) == (TerminationResult.ALREADY, (), ())
     assert lives(pid)
-    assert end_program(evolve(session, pane_started=None), 0.0).how is Ended.UNKNOWN
+    assert end_program(evolve(session, pane_started=None), 0.0).how is TerminationResult.UNKNOWN
     assert lives(pid)
 
 
@@ -168,7 +168,7 @@ def test_nobody_of_a_session_that_has_its_number_now(scene: Scene) -> None:
     try:
         server, start, pane, _ = session.identity.split()
         ending = end_program(evolve(session, identity=f"{server} {start} {pane} {later.pid}"), 0.0)
-        assert (ending.how, ending.killed) == (Ended.ALREADY, ())
+        assert (ending.how, ending.killed) == (TerminationResult.ALREADY, ())
         assert lives(child)
     finally:
         os.kill(child, signal.SIGKILL)
@@ -178,6 +178,6 @@ def test_another_session_lives_on(scene: Scene) -> None:
     session = scene.shell("echo ready; exec sleep 1000")
     other = evolve(session, name="other", id="other-id")
     identity, started = panes.begin(other, ["sleep", "1000"], (80, 24), {})
-    assert end_program(session, LONG_S).how is Ended.ASKED
+    assert end_program(session, LONG_S).how is TerminationResult.ASKED
     assert panes.remove(session)
     assert end_facts.facts(evolve(other, identity=identity, pane_started=started)).facts.dead is False

@@ -16,7 +16,7 @@ from stallkit_sessions.explain import start_command
 from stallkit_sessions.lifecycle import start_in_place, stop
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
 
@@ -170,7 +170,7 @@ def test_another_start_reads_the_file_again(house: House, env_file: Path) -> Non
     in_place(house)
     assert told(house) == "another"
     found = house.register.latest("a")
-    assert isinstance(found, Living)
+    assert isinstance(found, RunningSession)
     stop(house.register, found)
     env_file.write_text("TOKEN=third\n")
     house.start("a", "sh", "-c", SHOW, env_files=(str(env_file),))
@@ -186,7 +186,7 @@ def test_another_start_without_its_values_is_refused(house: House, env_file: Pat
     why = "the values of TOKEN are kept nowhere" if kept == "named" else "its variables cannot be read: .*secrets.env"
     with pytest.raises(StartRefused, match=why):
         in_place(house)
-    assert not isinstance(house.register.latest("a"), Living)
+    assert not isinstance(house.register.latest("a"), RunningSession)
     assert house.tmux("list-panes", "-a", "-F", "#{pane_dead}") == "1\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.cure import RESTART_AFTER_S, TRIES, Cure
+from stallkit_supervisor.hang_recovery import RESTART_AFTER_S, TRIES, Cure
 from stallkit_supervisor.session_state import Do, Halt, Limits, WatchConfig
 from stallkit_supervisor.state import on_dry_run, on_outcome
 from watched_state import AT_ONCE, RULES, Watch, verdict

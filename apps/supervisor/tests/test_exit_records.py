@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from restarted import dead
 from stallkit_sessions.model import Cause, Source, Status
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from stallkit_supervisor.restart import ended_here, keep_exit, start_anew, start_here
 from started import House
 from terminals import HEARD, wait_for
@@ -40,7 +40,7 @@ def test_one_of_ours_ends_and_is_begun_again_under_its_name(house: House, pane: 
     assert (record.status, record.screen) == (Status(Source.PANE, code=3), ("bye",))
     start_here(file(house), record, ANEW)
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.bound
+    assert isinstance(living, RunningSession) and living.bound
     assert (living.session.command, living.session.ports) == (ANEW, first.ports)
     assert living.session.id != first.id
     assert [one["event"] for one in house.events("a")] == ["session_started", "session_crashed", "session_started"]
@@ -77,7 +77,7 @@ def test_a_stranger_that_has_the_name_of_one_of_ours_is_not_taken_for_it(house: 
     try:
         stranger(house, "sh", "-c", "exit 3")
         assert keep_exit(file(house), "tmux:a", pane, dead(pane)) is None
-        assert isinstance(house.register.latest("a"), Living)
+        assert isinstance(house.register.latest("a"), RunningSession)
     finally:
         house.socket.unlink()
         house.socket = other
@@ -87,7 +87,7 @@ def test_of_one_that_lives_nothing_is_written(house: House, pane: TmuxTransport)
     house.start("a")
     with pytest.raises(StartRefused, match="not explained yet"):
         keep_exit(file(house), "tmux:a", pane, pane.capture())
-    assert isinstance(house.register.latest("a"), Living)
+    assert isinstance(house.register.latest("a"), RunningSession)
 
 
 def test_one_that_is_gone_is_started_anew_as_a_session_of_ours(house: House, pane: TmuxTransport) -> None:
@@ -99,7 +99,7 @@ def test_one_that_is_gone_is_started_anew_as_a_session_of_ours(house: House, pan
     assert record is not None
     start_anew(file(house), record, ANEW)
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.bound
+    assert isinstance(living, RunningSession) and living.bound
     wait_for(lambda: "anew" in house.tmux("capture-pane", "-p", "-t", "=a:"), "its start")
     with pytest.raises(StartRefused, match="it has not ended"):
         ended_here(file(house), "tmux:a", pane.options)

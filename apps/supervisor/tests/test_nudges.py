@@ -8,7 +8,7 @@ from stallkit_supervisor.session_state import Do, WatchConfig
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.detect.composer import Composer
-from stallkit.evidence.ended_turn import EndedTurn, How, of_message
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome, of_message
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Send
 from stallkit.press.gate import End
@@ -99,7 +99,9 @@ def test_it_is_sent_once_in_a_turn_and_only_if_it_is_sure_of_it() -> None:
     watch = Watch(SOON)
     assert "send" not in [name for _ in range(5) for name in watch.see(asks(certainty="maybe"), after=60)]
     watch = Watch(SOON)
-    half = evolve(asks(), ended_turn=EndedTurn(How.ASKS, "...done. Shall I continue?", question="Shall I continue?"))
+    half = evolve(
+        asks(), ended_turn=EndedTurn(TurnOutcome.ASKS, "...done. Shall I continue?", question="Shall I continue?")
+    )
     assert "send" not in watch.see(half), "its beginning is out of sight"
 
 

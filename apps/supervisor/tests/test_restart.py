@@ -9,7 +9,7 @@ from typing import Sequence
 import pytest
 from restarted import dead, shows
 from stallkit_sessions.model import ExitRecord
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from stallkit_supervisor.restart import Restarter
 from started import House
 from terminals import wait_for
@@ -121,7 +121,7 @@ def test_one_of_ours_is_recorded_and_goes_on_under_its_name(
     [record] = house.register.records("a")
     assert (record.session.id, record.screen) == (first.id, ("bye",)), "what the restart takes away was kept"
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.bound
+    assert isinstance(living, RunningSession) and living.bound
     assert (living.session.command, living.session.ports) == (ANEW, first.ports)
     assert living.session.identity == identity(house)
     assert names(house) == ["session_started", "session_crashed", "session_started"]
@@ -168,7 +168,7 @@ def test_one_whose_name_is_a_living_session_of_ours_is_restarted_unrecorded(
         assert restarter.in_place(pane, "tmux:a", dead(pane)).end is End.CLEARED
         shows(house, "anew")
         living = house.register.latest("a")
-        assert isinstance(living, Living) and living.session.id == ours.id
+        assert isinstance(living, RunningSession) and living.session.id == ours.id
         assert house.register.records("a") == []
     finally:
         house.tmux("kill-server")
@@ -214,7 +214,7 @@ def test_one_of_ours_that_is_gone_is_a_session_of_ours_again(
     assert (outcome.end, outcome.why) == (End.CLEARED, "the session was started again")
     shows(house, "anew")
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.bound
+    assert isinstance(living, RunningSession) and living.bound
     assert (living.session.command, living.session.ports) == (ANEW, first.ports)
     assert living.session.directory == first.directory
 
@@ -238,7 +238,7 @@ def test_one_that_lives_is_not_started_a_second_time(house: House, pane: TmuxTra
     assert outcome.end is End.REFUSED and "it has not ended" in outcome.why
     assert names(house) == ["session_started"]
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.session.id == first.id
+    assert isinstance(living, RunningSession) and living.session.id == first.id
 
 
 @pytest.mark.e2e

@@ -11,7 +11,7 @@ from machine_room import IMAGE, PROGRAMS, Room, missing
 from restarted import dead, shows
 from stallkit_sessions.containers.runtime_call import BWRAP, call, kept
 from stallkit_sessions.containers.runtimes import runtime_of
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from stallkit_supervisor.loop_files import STOP
 from stallkit_supervisor.restart import Restarter
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
@@ -90,7 +90,7 @@ def test_ports_directory_size_and_sandbox_are_kept(
     assert (directory, size) == (str(house.work), "24 80")
     assert (namespace != str(Path("/proc/self/ns/pid").readlink())) is contained, "an agent in a sandbox stays in it"
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.session.id != first.id
+    assert isinstance(living, RunningSession) and living.session.id != first.id
     assert (living.session.engine, living.session.engine_options) == (first.engine, first.engine_options)
     house.tmux("kill-session", "-t", "=a")
     assert house.end_of("a").session.id == living.session.id, "its pane and its end are known by its new id"
@@ -113,7 +113,7 @@ def test_a_container_is_started_again_as_a_container(
     assert outcome.end is End.CLEARED, outcome.why
     shows(house, f"in yes {first.ports[0]}")
     living = house.register.latest("a")
-    assert isinstance(living, Living) and living.session.container not in (None, first.container)
+    assert isinstance(living, RunningSession) and living.session.container not in (None, first.container)
     assert (living.session.image, living.session.engine_options) == (IMAGE, options)
     assert runtime.facts(str(living.session.container)).running
     with pytest.raises(TransportError):

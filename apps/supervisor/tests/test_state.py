@@ -12,7 +12,7 @@ from stallkit_supervisor.state import on_look, on_outcome
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 
 from stallkit.detect.signature import Severity
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.press.decisions import Press, Restart, Resume
@@ -166,7 +166,7 @@ def test_an_escalation_is_told_once() -> None:
 
 def test_an_agent_is_done_after_it_worked() -> None:
     """Not where it was at its composer from the first look on; once for each turn, and nobody is told."""
-    rests = evolve(verdict("idle", id="rests"), ended_turn=EndedTurn(How.DONE, "All tests pass."))
+    rests = evolve(verdict("idle", id="rests"), ended_turn=EndedTurn(TurnOutcome.DONE, "All tests pass."))
     watch = Watch()
     assert watch.see(rests) == []
     for _ in range(2):

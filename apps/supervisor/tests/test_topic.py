@@ -14,7 +14,7 @@ from stallkit_supervisor.topic import Topic, What, topic_of
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.ended_turn import EndedTurn, How
+from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
@@ -95,7 +95,7 @@ def test_numbers_that_grow_are_told_apart(numbers: list[int]) -> None:
 def test_how_a_turn_ended_is_what_is_told() -> None:
     idle = verdict("idle", id="rests")
     assert topic_of(idle) is None
-    for how, what in ((How.DONE, What.DONE), (How.ASKS, What.ASKS), (How.FAILED, What.FAILED)):
+    for how, what in ((TurnOutcome.DONE, What.DONE), (TurnOutcome.ASKS, What.ASKS), (TurnOutcome.FAILED, What.FAILED)):
         object.__setattr__(idle, "ended_turn", EndedTurn(how, "Shall I continue?", "network"))
         found = topic_of(idle)
         assert found is not None and (found.what, found.message) == (what, "Shall I continue?")
@@ -103,7 +103,7 @@ def test_how_a_turn_ended_is_what_is_told() -> None:
 
 def test_what_fails_again_at_each_try_is_a_failure_and_stays_the_same_when_it_is_given_up() -> None:
     tries = evolve(verdict("working"), retrying="✻ 401 invalid x-api-key · retrying in 1s · attempt 3/10")
-    given_up = EndedTurn(How.FAILED, "API Error: 401 invalid x-api-key", "authentication_failed")
+    given_up = EndedTurn(TurnOutcome.FAILED, "API Error: 401 invalid x-api-key", "authentication_failed")
     first, last = topic_of(tries), topic_of(evolve(verdict("idle"), ended_turn=given_up))
     assert first is not None and last is not None
     assert (first.what, first.by, first.message) == (What.FAILED, "authentication_failed", tries.retrying)

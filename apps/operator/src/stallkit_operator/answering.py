@@ -28,6 +28,7 @@ from stallkit.press.send import Sent, send
 from stallkit.redact.redact import redact
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
+from stallkit_operator.deferred_replies import type_kept
 from stallkit_operator.escalate import COMPOSER, PROMPT, draft_of
 from stallkit_operator.item import (
     Category,
@@ -45,7 +46,6 @@ from stallkit_operator.item import (
     as_shown,
     check_open,
 )
-from stallkit_operator.kept_replies import type_kept
 from stallkit_operator.orders import Order, chosen
 from stallkit_operator.queue import Queue, claim_of
 

@@ -10,7 +10,7 @@ from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
 from stallkit_sessions.model import ExitRecord
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 
 from stallkit_operator.item import Item
 
@@ -56,7 +56,7 @@ def name_of(target: str) -> str:
 
 def rows(
     statuses: Iterable[Mapping[str, Any]],
-    sessions: Iterable[Living | ExitRecord],
+    sessions: Iterable[RunningSession | ExitRecord],
     branches: Iterable[Branch],
     items: Iterable[Item],
 ) -> list[Row]:
@@ -83,7 +83,7 @@ def rows(
     )
 
 
-def _started(one: Living | ExitRecord) -> Row:
+def _started(one: RunningSession | ExitRecord) -> Row:
     session = one.session
     agent = session.command[0].rpartition("/")[2] if session.command else ""
     if isinstance(one, ExitRecord):

@@ -19,7 +19,7 @@ COMMANDS = CommandSet(
     },
     printed="stallkit_operator.printed:PRINTED",
     offers={
-        "escalations": "stallkit_operator.filing:opened",
+        "escalations": "stallkit_operator.queue_sync:opened",
         "start_manifest": "stallkit_operator.cli.sandbox_commands:start_from",
     },
 )

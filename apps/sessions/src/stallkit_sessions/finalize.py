@@ -29,10 +29,10 @@ from stallkit_sessions.explain import EndFacts, Finding, event_of, explain
 from stallkit_sessions.model import Cause, ExitRecord, Session
 from stallkit_sessions.outbox import OutEvent, drain
 from stallkit_sessions.ports import listeners
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.worktree import worktree
 
-__all__ = ["Ended", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
+__all__ = ["EndedSession", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
 
 
 # --- the log in a session's own directory, ``.stallkit/runtime.log`` ---
@@ -86,10 +86,10 @@ _SHARED = {
 
 
 @frozen
-class Ended:
+class EndedSession:
     """A session that seems to have ended, with all that is known of it."""
 
-    living: Living
+    living: RunningSession
     facts: EndFacts
     screen: Sequence[str] | None = None  # after its end, where it can still be seen
     lines: int | None = None  # of the pane with its history
@@ -97,7 +97,7 @@ class Ended:
     verdicts: tuple[dict[str, Any], ...] = ()
 
 
-def finalize(register: Register, found: Iterable[Ended], now: float | None = None) -> list[ExitRecord]:
+def finalize(register: Register, found: Iterable[EndedSession], now: float | None = None) -> list[ExitRecord]:
     """Write down every end that can be explained, and return the new records, without those of other processes.
 
     `now` is the wall clock.  Raises StoreError: then the next look finds the rest again.
@@ -116,13 +116,13 @@ def finalize(register: Register, found: Iterable[Ended], now: float | None = Non
     return written
 
 
-def _as_ordered(register: Register, ended: Ended) -> EndFacts:
+def _as_ordered(register: Register, ended: EndedSession) -> EndFacts:
     """The facts with the current order, which may have been written after the session was read."""
     now = register.get(ended.living.session.id)
-    return evolve(ended.facts, order=now.order) if isinstance(now, Living) else ended.facts
+    return evolve(ended.facts, order=now.order) if isinstance(now, RunningSession) else ended.facts
 
 
-def _incidents(register: Register, explained: Sequence[tuple[Ended, Finding]]) -> dict[str, str]:
+def _incidents(register: Register, explained: Sequence[tuple[EndedSession, Finding]]) -> dict[str, str]:
     """The incident of each session, by its id, for those that died of the same cause."""
     together: dict[tuple[Cause, str], list[tuple[str, str]]] = defaultdict(list)
     for ended, finding in explained:
@@ -145,7 +145,7 @@ def _of_all(session: Session, shared: str) -> str:
     return session.engine or "" if shared == "engine" else session.boot
 
 
-def _record(register: Register, ended: Ended, finding: Finding, now: float) -> ExitRecord:
+def _record(register: Register, ended: EndedSession, finding: Finding, now: float) -> ExitRecord:
     session = ended.living.session
     sight = register.sight(session.id)
     screen, screen_at = ended.screen, now

@@ -24,7 +24,7 @@ from stallkit_sessions.launch import launch, variables_again
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.monitor_client import ask, ensure
 from stallkit_sessions.panes import NameTaken, begin, find, remove, respawn
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.terminate import end_program
 from stallkit_sessions.witnesses import adopt, look_at_all
 
@@ -66,7 +66,7 @@ def start(
     session = evolve(_on_its_socket(session), size=size)
     finalize_now(register)
     held = register.latest(session.name)
-    if replace and isinstance(held, Living):
+    if replace and isinstance(held, RunningSession):
         stop(register, held, Order.REPLACE)
         held = register.latest(session.name)
     session = register.claim(session, Process.ours())
@@ -145,7 +145,7 @@ def _begun(register: Register, session: Session, tell: Callable[[str], object]) 
     return found.session
 
 
-def stop(register: Register, living: Living, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
+def stop(register: Register, living: RunningSession, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
     """End a session: its program, its record, its pane and container, in this order.
 
     Raises TransportError where its program cannot be ended or looked at: then nothing is removed.

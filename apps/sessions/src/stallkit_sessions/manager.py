@@ -21,7 +21,7 @@ from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN, kep
 from stallkit_sessions.launch import check_variables
 from stallkit_sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
 from stallkit_sessions.model import ExitRecord, Sandboxed, Session, container_name
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 __all__ = ["Sessions"]
 
@@ -131,7 +131,7 @@ class Sessions:
     def latest(self, name: str) -> Session | ExitRecord | None:
         """The running session of that name, else how the last one ended; None where none was ever started."""
         found = self._found(name)
-        return found.session if isinstance(found, Living) else found
+        return found.session if isinstance(found, RunningSession) else found
 
     def living(self) -> list[Session]:
         """All that have not ended, in the order of their start."""
@@ -146,7 +146,7 @@ class Sessions:
     def open(self, name: str) -> Transport:
         """A transport to exactly its pane, for `check` and the like.  Raises SessionGone where it does not run."""
         found = self._found(name)
-        if not isinstance(found, Living) or not found.bound:
+        if not isinstance(found, RunningSession) or not found.bound:
             raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
         session = found.session
         options = Options(session.tmux_socket_name, session.tmux_socket_path)
@@ -160,12 +160,12 @@ class Sessions:
         found = self._found(name)
         if found is None:
             raise SessionGone(name, "no session of this name was started")
-        if isinstance(found, Living):
+        if isinstance(found, RunningSession):
             return stop(self._register, found, grace_s=grace_s)
         clear(found, grace_s)
         return found
 
-    def _found(self, name: str) -> Living | ExitRecord | None:
+    def _found(self, name: str) -> RunningSession | ExitRecord | None:
         finalize_now(self._register)
         return self._register.latest(name)
 

@@ -23,9 +23,9 @@ from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.packs.registry import Engine, installed_engine
 from stallkit.redact.redact import redact
 from stallkit_sessions.explain import complete
-from stallkit_sessions.finalize import Ended, finalize, write_out
+from stallkit_sessions.finalize import EndedSession, finalize, write_out
 from stallkit_sessions.monitor_client import LOCK, SOCKET
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.server_monitors import ServerMonitors
 from stallkit_sessions.witnesses import adopt, look
 
@@ -122,7 +122,7 @@ class Monitor:
         await asyncio.to_thread(self._withdraw, [one for one in bound if one.session.id not in self._since], now)
         return bool(livings)
 
-    def _withdraw(self, livings: Iterable[Living], now: float) -> None:
+    def _withdraw(self, livings: Iterable[RunningSession], now: float) -> None:
         """Take back orders that no process carries out, for sessions that run on: a later end has another cause."""
         ordered = [one for one in livings if one.order is not None and not one.claimed_by.alive()]
         self._orphaned = {one.session.id: self._orphaned.get(one.session.id, now) for one in ordered}
@@ -130,11 +130,11 @@ class Monitor:
             if now - since >= self._order_s:
                 self._register.order(id, None)
 
-    def _ready(self, ended: Iterable[Ended], now: float) -> list[Ended]:
+    def _ready(self, ended: Iterable[EndedSession], now: float) -> list[EndedSession]:
         """Those that no witness can add to; sessions that died of the same cause are complete together."""
         return [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
 
-    def _finalize(self, ended: list[Ended]) -> None:
+    def _finalize(self, ended: list[EndedSession]) -> None:
         written = {record.session.id for record in finalize(self._register, ended)}
         for one in ended:
             if one.living.session.id in written:

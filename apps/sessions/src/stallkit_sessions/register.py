@@ -26,14 +26,25 @@ from stallkit_sessions import outbox, ports
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.outbox import FINAL, OutEvent
 
-__all__ = ["Living", "Register", "SIGHTS", "Sight", "Sights", "either_of", "living_of", "packed", "plain", "session_of"]
+__all__ = [
+    "RunningSession",
+    "Register",
+    "SIGHTS",
+    "Sight",
+    "LastScreens",
+    "either_of",
+    "living_of",
+    "packed",
+    "plain",
+    "session_of",
+]
 
 
 # --- the tables of the register ---
 
 
 @frozen
-class Living:
+class RunningSession:
     """A session without a recorded end."""
 
     session: Session  # its command and its runtime's options are redacted
@@ -49,9 +60,9 @@ def session_of(row: sqlite3.Row) -> Session:
     return structure(json.loads(row["session"]), Session)
 
 
-def living_of(row: sqlite3.Row) -> Living:
+def living_of(row: sqlite3.Row) -> RunningSession:
     """The row of one that has not ended."""
-    return Living(
+    return RunningSession(
         session=session_of(row),
         bound=row["state"] == "running",
         claimed_by=Process(row["pid"], row["ticks"]),
@@ -61,7 +72,7 @@ def living_of(row: sqlite3.Row) -> Living:
     )
 
 
-def either_of(row: sqlite3.Row) -> Living | ExitRecord:
+def either_of(row: sqlite3.Row) -> RunningSession | ExitRecord:
     """The value of any row."""
     if row["state"] != "ended":
         return living_of(row)
@@ -104,7 +115,7 @@ class Sight:
     at: float  # seconds of the wall clock
 
 
-class Sights:
+class LastScreens:
     """The sights, on a connection of their own, which does not wait for the disk."""
 
     def __init__(self, base: Database) -> None:
@@ -186,10 +197,10 @@ class Register:
         self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S, or_copy=or_copy)
         self.unwritable = self._base.unwritable
         if self.unwritable is not None:
-            self._sights = Sights(self._base)
+            self._sights = LastScreens(self._base)
             return
         try:
-            self._sights = Sights(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
+            self._sights = LastScreens(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
         except BaseException:
             self._base.close()
             raise
@@ -354,20 +365,20 @@ class Register:
 
     # --- reading ---
 
-    def get(self, id: str) -> Living | ExitRecord | None:
+    def get(self, id: str) -> RunningSession | ExitRecord | None:
         """The session of this id."""
         return self._first("id = ?", id)
 
-    def latest(self, name: str) -> Living | ExitRecord | None:
+    def latest(self, name: str) -> RunningSession | ExitRecord | None:
         """The running session of that name, else how the last one ended."""
         return self._first("name = ?", name)
 
-    def living(self) -> list[Living]:
+    def living(self) -> list[RunningSession]:
         """All that have not ended, in the order of their start."""
         with self._base.reading() as base:
             return [living_of(row) for row in base.execute(f"select * from session where {_LIVING} order by number")]
 
-    def listing(self) -> list[Living | ExitRecord]:
+    def listing(self) -> list[RunningSession | ExitRecord]:
         """Each name's latest, by name."""
         with self._base.reading() as base:
             return [
@@ -410,7 +421,7 @@ class Register:
         with self._base.writing() as base:
             outbox.written(base, id)
 
-    def _first(self, where: str, value: str) -> Living | ExitRecord | None:
+    def _first(self, where: str, value: str) -> RunningSession | ExitRecord | None:
         with self._base.reading() as base:
             row = base.execute(
                 f"select * from session where {where} order by number desc limit 1", (plain(value),)
@@ -423,7 +434,7 @@ class Register:
         return row
 
 
-def _taken(holder: Living) -> StartRefused:
+def _taken(holder: RunningSession) -> StartRefused:
     since = datetime.fromtimestamp(holder.session.started_at).isoformat(" ", "seconds")
     name = holder.session.name
     if holder.bound:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Iterator
 
-__all__ = ["Below"]
+__all__ = ["SafeDir"]
 
 
 # --- files below a directory that somebody else may change at any time ---
@@ -18,14 +18,14 @@ __all__ = ["Below"]
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Below:
+class SafeDir:
     """A directory that is held open; names are relative to it, as bytes.  A context."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.open(os.path.realpath(root), _FOLDER)
         self._at: tuple[bytes, int] | None = None  # the directory that was used last
 
-    def __enter__(self) -> Below:
+    def __enter__(self) -> SafeDir:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -33,7 +33,7 @@ from stallkit_sessions.containers.container_events import Account, Broke, Contai
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 from stallkit_sessions.end_facts import ServerEnd
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.witnesses import Heard
 
 __all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors", "ServerWatch"]
@@ -230,17 +230,17 @@ class ServerMonitors:
         held += [*self._fleets.values(), *self._watches.values(), *self._listeners.values()]
         await asyncio.gather(*(one.close() for one in held))
 
-    def heard(self, living: Living) -> Heard:
+    def heard(self, living: RunningSession) -> Heard:
         """The facts that cannot be asked for later."""
         session = living.session
         watch, listener = self._watches.get(_server(session)), self._listeners.get(_reach(session))
         known = watch is not None and watch.end in (ServerEnd.ENDED, ServerEnd.CRASHED)
         return Heard(watch.end if watch and known else None, listener.account(session.id) if listener else None)
 
-    async def suspects(self, livings: Sequence[Living]) -> list[Living]:
+    async def suspects(self, livings: Sequence[RunningSession]) -> list[RunningSession]:
         """Those that seem to have ended; for the others, keep their screens."""
         await self._be_there(livings)
-        wanted: dict[Options, list[Living]] = {}
+        wanted: dict[Options, list[RunningSession]] = {}
         for one in livings:
             wanted.setdefault(_socket(one.session), []).append(one)
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
@@ -252,7 +252,7 @@ class ServerMonitors:
         await asyncio.to_thread(self._screens.keep, {one.session.id for one in livings}, dead)
         return list(dead.values())
 
-    async def _be_there(self, livings: Sequence[Living]) -> None:
+    async def _be_there(self, livings: Sequence[RunningSession]) -> None:
         """Watch those that are new, and close those that are not needed."""
         sockets = {_socket(one.session) for one in livings}
         servers = {_server(one.session): _socket(one.session) for one in livings}
@@ -277,7 +277,7 @@ class ServerMonitors:
                 if watch.server != server:  # it ended, and another has its socket
                     await watch.close()
 
-    async def _on_server(self, options: Options, livings: Sequence[Living]) -> list[Living]:
+    async def _on_server(self, options: Options, livings: Sequence[RunningSession]) -> list[RunningSession]:
         fleet = self._fleets.setdefault(options, Fleet(options))
         by_identity = {Identity.of(one.session.identity): one for one in livings}
         try:

@@ -22,14 +22,14 @@ from stallkit.probes.procfs import PROC, Process, Stat, all_pids, stat_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.model import Session
 
-__all__ = ["Ended", "Ending", "end_process", "end_program"]
+__all__ = ["TerminationResult", "Ending", "end_process", "end_program"]
 
 _KILLED_S = 0.5  # for killed processes to be gone: only those blocked in the kernel take longer
 _NOW = time.monotonic
 _ROUNDS = 4  # of looking for processes that were started meanwhile
 
 
-class Ended(StrEnum):
+class TerminationResult(StrEnum):
     """The result of ending a program."""
 
     ALREADY = "already"  # it had ended before
@@ -43,7 +43,7 @@ class Ended(StrEnum):
 class Ending:
     """The result, with all processes concerned."""
 
-    how: Ended  # of the program itself
+    how: TerminationResult  # of the program itself
     killed: tuple[int, ...] = ()  # all pids that got a SIGKILL
     left: tuple[int, ...] = ()  # pids of its processes that run on: they detached, or are another user's
 
@@ -61,7 +61,7 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
     """
     began = clock()
     if session.pane_started is None or not hasattr(os, "pidfd_open"):
-        return Ending(Ended.UNKNOWN)
+        return Ending(TerminationResult.UNKNOWN)
     with _Family(Identity.of(session.identity).pid, session.pane_started, session.id) as family:
         program = family.program
         family.gather()
@@ -74,7 +74,13 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
         if program is not None and program in living:
             program.signal(signal.SIGHUP)
         living = _living(living, began + grace_s, clock)
-        how = Ended.KILLED if program in living else Ended.ASKED if lived else Ended.ALREADY
+        how = (
+            TerminationResult.KILLED
+            if program in living
+            else TerminationResult.ASKED
+            if lived
+            else TerminationResult.ALREADY
+        )
         killed: set[int] = set()
         for _ in range(_ROUNDS):
             family.gather()
@@ -86,30 +92,30 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
             living = _living(sent, clock() + _KILLED_S, clock)
         living = _living(family.held.values(), clock(), clock)
         if program in living:
-            how = Ended.LIVES
+            how = TerminationResult.LIVES
         left = {one.pid for one in living} | set(_marked(session.id))
         return Ending(how, tuple(sorted(killed)), tuple(sorted(left)))
 
 
-def end_process(process: Process, grace_s: float, clock: Callable[[], float] = time.monotonic) -> Ended:
+def end_process(process: Process, grace_s: float, clock: Callable[[], float] = time.monotonic) -> TerminationResult:
     """End one process and nothing else, and say how: SIGTERM, and SIGKILL after `grace_s` seconds."""
     if not hasattr(os, "pidfd_open"):
-        return Ended.UNKNOWN
+        return TerminationResult.UNKNOWN
     if not process.alive():
-        return Ended.ALREADY
+        return TerminationResult.ALREADY
     try:
         held = _Held(process.pid, os.pidfd_open(process.pid))
     except OSError:
-        return Ended.ALREADY
+        return TerminationResult.ALREADY
     try:
         if not process.alive():  # it ended before it was held: the number may be another's
-            return Ended.ALREADY
+            return TerminationResult.ALREADY
         held.signal(signal.SIGTERM)
         held.signal(signal.SIGCONT)
         if not _living([held], clock() + grace_s, clock):
-            return Ended.ASKED
+            return TerminationResult.ASKED
         held.signal(signal.SIGKILL)
-        return Ended.LIVES if _living([held], clock() + _KILLED_S, clock) else Ended.KILLED
+        return TerminationResult.LIVES if _living([held], clock() + _KILLED_S, clock) else TerminationResult.KILLED
     finally:
         os.close(held.fd)
 

@@ -18,10 +18,10 @@ from stallkit_sessions.containers.container_events import Account, ContainerFact
 from stallkit_sessions.containers.runtimes import runtime_of
 from stallkit_sessions.end_facts import PaneLook, ServerEnd, facts, many
 from stallkit_sessions.explain import EndFacts
-from stallkit_sessions.finalize import Ended
+from stallkit_sessions.finalize import EndedSession
 from stallkit_sessions.model import Session
 from stallkit_sessions.panes import START_S, find
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 __all__ = ["Heard", "adopt", "look", "look_at_all"]
 
@@ -39,12 +39,12 @@ class Heard:
 NOTHING = Heard()
 
 
-def look(living: Living, heard: Heard = NOTHING) -> Ended:
+def look(living: RunningSession, heard: Heard = NOTHING) -> EndedSession:
     """The facts on one session, running or not; never raises for failures of tmux or a runtime."""
     return _joined(living, facts(living.session), heard)
 
 
-def look_at_all(livings: Iterable[Living]) -> list[Ended]:
+def look_at_all(livings: Iterable[RunningSession]) -> list[EndedSession]:
     """The same for many at once, in a few calls; screens only of dead ones."""
     livings = list(livings)
     looks = many([living.session for living in livings])
@@ -54,13 +54,13 @@ def look_at_all(livings: Iterable[Living]) -> list[Ended]:
     ]
 
 
-def _joined(living: Living, pane: PaneLook, heard: Heard) -> Ended:
+def _joined(living: RunningSession, pane: PaneLook, heard: Heard) -> EndedSession:
     session = living.session
     container, described = _container(session, heard)
     server = pane.server
     if server is ServerEnd.GONE and heard.server is not None:
         server = heard.server
-    return Ended(
+    return EndedSession(
         living=living,
         facts=EndFacts(
             pane=pane.facts,
@@ -97,7 +97,7 @@ def _lives(session: Session) -> bool | None:
     return Process(Identity.of(session.identity).pid, session.pane_started).alive()
 
 
-def adopt(register: Register, living: Living) -> bool:
+def adopt(register: Register, living: RunningSession) -> bool:
     """Whether a session runs, by the register; one whose start was killed half-way is bound, or given up.
 
     Raises StoreError.

@@ -35,7 +35,7 @@ from stallkit_sessions.isolated_git import (
     quoted,
 )
 from stallkit_sessions.isolated_git import run as run_git
-from stallkit_sessions.safe_dir import Below
+from stallkit_sessions.safe_dir import SafeDir
 from stallkit_sessions.worktree import Repository, bare_environment, repository_of, small_file
 
 __all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
@@ -198,7 +198,7 @@ class Store:
         tracked = self._git("ls-tree", "-r", "-z", head).split(b"\0")[:-1] if head else []
         names, left_out = self._files(Path(os.path.realpath(self.directory)), made)
         count = 0
-        with Below(self.directory) as below, self._importing() as give:
+        with SafeDir(self.directory) as below, self._importing() as give:
             give.write(f"commit {ref}\ncommitter {_WHO} {int(time.time())} +0000\n".encode())
             give.write(data(message.encode("utf-8", "replace")))
             give.write(f"from {head}\n".encode() if head else b"")
@@ -262,7 +262,7 @@ class Store:
     def _write_missing(self, snapshot: WorkSnapshot) -> int:
         entries = self._git("ls-tree", "-r", "-z", "--full-tree", snapshot.commit).split(b"\0")[:-1]
         written = 0
-        with Below(self.directory) as below:
+        with SafeDir(self.directory) as below:
             missing: list[tuple[bytes, str, str]] = []
             for entry in entries:
                 head, _, name = entry.partition(b"\t")
@@ -305,7 +305,7 @@ class Store:
         return run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
 
 
-def _give(to: IO[bytes], below: Below, name: bytes) -> bool:
+def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
     """Hand a file over as it is; False for one that is gone, a pipe, a socket.  Raises OSError, ValueError."""
     found = below.look(name)
     if found is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ended_session import TOKEN, on_terminal
 from stallkit_sessions.model import Cause
-from stallkit_sessions.register import Living
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import HEARD, wait_for
 
@@ -53,7 +53,7 @@ def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
     told = json.loads(done.stdout)
     assert (told["ready"], told["ended"]) == ("timeout", None)
     assert [one["event"] for one in house.own_events("a")] == ["session_started", "start_timeout"]
-    assert isinstance(house.register.latest("a"), Living)
+    assert isinstance(house.register.latest("a"), RunningSession)
 
 
 def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
@@ -159,7 +159,7 @@ def test_a_name_that_was_never_started(dead: House, words: tuple[str, ...]) -> N
 def test_a_name_that_was_never_started_stops_nothing(dead: House) -> None:
     done = dead.call("stop", "keeper", "never", "--json")
     assert (done.returncode, done.stdout) == (64, "")
-    assert isinstance(dead.register.latest("keeper"), Living)
+    assert isinstance(dead.register.latest("keeper"), RunningSession)
 
 
 def test_list_says_what_lives_and_why_the_others_do_not(dead: House) -> None:

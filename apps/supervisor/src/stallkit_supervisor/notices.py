@@ -9,8 +9,8 @@ from attrs import evolve
 from stallkit.detect.chat_log import talks
 from stallkit.detect.families import WRAPPERS
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.agents import Ended
-from stallkit.evidence.ended_turn import How, ended_turn
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.ended_turn import TurnOutcome, ended_turn
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
@@ -62,7 +62,7 @@ def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[Se
     rule = config.policy.rule_for(verdict, moment.scene) if isinstance(decision, Ignore | Wait) else None
     left = rule is not None and rule.do is not Act.RESUME
     nobody = state.agent is None and unnamed is None
-    shell = verdict.state is State.ENDED and nobody and verdict.ended in (None, Ended.SHELL)
+    shell = verdict.state is State.ENDED and nobody and verdict.ended in (None, AfterExit.SHELL)
     quiet = left or shell
     known, says = on_topic(
         state.telling,
@@ -158,7 +158,7 @@ def _failure_above(verdict: Verdict) -> str | None:
     if verdict.state is not State.WAITING or match is None or match.signature.dialogs or not match.spans:
         return None
     turn = ended_turn(verdict.detection.screen, top=match.spans[0].line, words=verdict.detection.words)
-    return turn.message if turn.how is How.FAILED else None
+    return turn.message if turn.how is TurnOutcome.FAILED else None
 
 
 def _free_in(state: SessionState, now: float) -> float | None:

@@ -14,7 +14,7 @@ from typing import Callable, Sequence
 
 from attrs import evolve, field, frozen
 from stallkit_sessions.resuming import resume_command, session_of, session_shown
-from stallkit_sessions.terminate import Ended, end_process
+from stallkit_sessions.terminate import TerminationResult, end_process
 
 from stallkit.config import sessions_file
 from stallkit.detect.engine import Engine
@@ -109,8 +109,8 @@ def reopen(
     Never refused: something was done.  `directory` is where a session ran that was started by hand, if known.
     """
     ended = end_process(how.process, GRACE_S, clock)
-    told = f"{how.agent} (pid {how.process.pid}) was ended" + (" by force" if ended is Ended.KILLED else "")
-    if ended not in (Ended.ASKED, Ended.KILLED, Ended.ALREADY):
+    told = f"{how.agent} (pid {how.process.pid}) was ended" + (" by force" if ended is TerminationResult.KILLED else "")
+    if ended not in (TerminationResult.ASKED, TerminationResult.KILLED, TerminationResult.ALREADY):
         return Outcome(End.UNKNOWN, f"{how.agent} (pid {how.process.pid}) did not end")
     restarter = Restarter(how.command, register, store)
     outcome = _started(how, restarter, transport, name, engine, directory, clock, sleep)

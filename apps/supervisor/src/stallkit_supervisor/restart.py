@@ -22,7 +22,7 @@ from stallkit_sessions.finalize import finalize, write_out
 from stallkit_sessions.launch import variables_again
 from stallkit_sessions.lifecycle import SIZE, finalize_now, start, start_in_place
 from stallkit_sessions.model import ExitRecord, Session, container_name
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.witnesses import look
 
 from stallkit.errors import StartRefused, StoreError, TransportError
@@ -125,10 +125,10 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
         finalize_now(register)
         name = target.removeprefix("tmux:")
         known = next((one for one in register.listing() if one.session.identity == seen.identity), None)
-        if isinstance(known, Living):
+        if isinstance(known, RunningSession):
             raise StartRefused(name, "how it ended is not explained yet", "look again")
         latest = register.latest(name)
-        if known is None and not isinstance(latest, Living):
+        if known is None and not isinstance(latest, RunningSession):
             if latest is not None and latest.session.engine and _is_on(latest.session, transport.options):
                 why = "another program was put into its pane, and how that was started is not known"
                 raise StartRefused(name, why, f"start it by hand: stallkit postmortem {name}")
@@ -164,7 +164,7 @@ def ended_here(file: Path, target: str, options: Options) -> ExitRecord | None:
         known = register.latest(target.removeprefix("tmux:"))
     if known is None or not known.session.command or not _is_on(known.session, options):
         return None
-    if isinstance(known, Living):
+    if isinstance(known, RunningSession):
         raise StartRefused(known.session.name, "it has not ended, as far as is known", "look at it: stallkit list")
     return known
 
@@ -238,7 +238,7 @@ def _names(text: str) -> set[str]:
     return {word.rpartition("/")[2] for word in re.split(r"[\s\"'`;&|()]+", text)}
 
 
-def _stranger(register: Register, name: str, transport: TmuxTransport, identity: str) -> Living:
+def _stranger(register: Register, name: str, transport: TmuxTransport, identity: str) -> RunningSession:
     """A session that stallkit did not start as a registered one, so that its end can be explained like any other."""
     options = transport.options
     session = Session(
@@ -252,7 +252,7 @@ def _stranger(register: Register, name: str, transport: TmuxTransport, identity:
         tmux_socket_path=options.tmux_socket_path,
     )
     register.claim(session, Process.ours())  # not bound: there must be no event that it started now
-    return Living(evolve(session, identity=identity), bound=True, claimed_by=Process.ours())
+    return RunningSession(evolve(session, identity=identity), bound=True, claimed_by=Process.ours())
 
 
 def _directory(transport: TmuxTransport, identity: Identity) -> str:

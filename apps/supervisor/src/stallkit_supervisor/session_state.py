@@ -15,7 +15,7 @@ from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.terminal.keys import Keys
-from stallkit_supervisor.cure import Cure, Hang
+from stallkit_supervisor.hang_recovery import Cure, Hang
 from stallkit_supervisor.schedule import Heartbeat, Schedule
 from stallkit_supervisor.telling import Notify, Telling
 from stallkit_supervisor.topic import Topic, topic_of

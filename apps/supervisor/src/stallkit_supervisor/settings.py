@@ -17,7 +17,7 @@ from stallkit.settings import LookSettings, RecordSettings, TmuxSettings, second
 from stallkit.settings_files import say
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
-from stallkit_supervisor.cure import Cure
+from stallkit_supervisor.hang_recovery import Cure
 from stallkit_supervisor.listener import Listen
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown
 from stallkit_supervisor.notify.cloud_event import ContentMode

@@ -30,7 +30,7 @@ from stallkit.press.decisions import (
 )
 from stallkit.press.gate import End, rests
 from stallkit.press.rules import Scene
-from stallkit_supervisor.cure import cure, cures, hang_after, on_cure, under_way
+from stallkit_supervisor.hang_recovery import cure, cures, hang_after, on_cure, under_way
 from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, tell
 from stallkit_supervisor.schedule import beat
 from stallkit_supervisor.session_state import (

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Match
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.ended_turn import LASTING, How, class_of
+from stallkit.evidence.ended_turn import LASTING, TurnOutcome, class_of
 from stallkit.evidence.signal import decisive
 from stallkit.judging.verdict import Verdict
 
@@ -63,7 +63,7 @@ def ending(by: str) -> str:
     return by if by in (ClearedBy.TYPED, ClearedBy.ITSELF, ClearedBy.GONE) else f"answered by {by}"
 
 
-_TURNS = {How.ASKS: What.ASKS, How.FAILED: What.FAILED, How.DONE: What.DONE}
+_TURNS = {TurnOutcome.ASKS: What.ASKS, TurnOutcome.FAILED: What.FAILED, TurnOutcome.DONE: What.DONE}
 BY_STATE = {
     State.WAITING: What.WAITS,
     State.QUOTA: What.LIMIT,

@@ -26,8 +26,8 @@ from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
-from stallkit_supervisor.cure import Hang
 from stallkit_supervisor.escalations import Filed
+from stallkit_supervisor.hang_recovery import Hang
 from stallkit_supervisor.loop_files import signal_stamp, working_directory
 from stallkit_supervisor.notices import ANSWERED, over
 from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look

@@ -15,7 +15,7 @@ from typing import Iterator, Sequence
 from attrs import field, frozen
 from stallkit_sessions.cli.named_sessions import named, reached
 from stallkit_sessions.model import ExitRecord
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_supervisor.cli.incident_commands import told_of
 from stallkit_supervisor.cli.status_commands import noted, watched_rows
 
@@ -205,7 +205,7 @@ def _same_server(words: list[str], own: str) -> bool:
     return done.stdout.strip() == own
 
 
-def _sessions() -> list[Living | ExitRecord]:
+def _sessions() -> list[RunningSession | ExitRecord]:
     if not sessions_file().exists():
         return []
     with closing(Register(sessions_file(), or_copy=True)) as register:

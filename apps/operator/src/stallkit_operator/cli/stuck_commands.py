@@ -31,11 +31,11 @@ from stallkit.transports.base import Transport
 from stallkit_operator.answering import Answered, carry_out
 from stallkit_operator.audit import AuditLog
 from stallkit_operator.cli.item_ref import ITEM, ItemRef
+from stallkit_operator.displayed_revisions import here, note_shown, revision_shown
 from stallkit_operator.item import Delivery, Item, Source, Who
 from stallkit_operator.orders import Order, Verb
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.composer_of import composer_of
-from stallkit_operator.shown import here, note_shown, revision_shown
 
 __all__ = [
     "age",

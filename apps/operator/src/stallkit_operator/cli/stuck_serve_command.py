@@ -20,8 +20,8 @@ from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.transports.base import Options
 from stallkit_operator.cli.sandbox_commands import opened
+from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
-from stallkit_operator.kept_replies import typed_later
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.composer_of import composer_of
 

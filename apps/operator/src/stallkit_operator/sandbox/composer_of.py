@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing
 
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError
@@ -40,7 +40,7 @@ def terminal_of(name: str, by: float = math.inf) -> Transport | None:
         return None
     with closing(Register(sessions_file(), or_copy=True)) as register:
         found = register.latest(name)
-    if not isinstance(found, Living) or not found.bound:
+    if not isinstance(found, RunningSession) or not found.bound:
         return None
     session = found.session
     if session.id != sandbox.session or session.sealed or session.started_at > by:

@@ -22,7 +22,7 @@ from stallkit_sessions.cli.panel import as_json as end_object
 from stallkit_sessions.cli.panel import ended
 from stallkit_sessions.explain import STOPPED, event_of, hints
 from stallkit_sessions.model import ExitRecord
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 __all__ = ["list_command", "print_table", "row_object"]
 
@@ -30,7 +30,7 @@ __all__ = ["list_command", "print_table", "row_object"]
 # --- the sessions that stallkit started, as a table and as values ---
 
 
-def print_table(rows: Sequence[Living | ExitRecord]) -> None:
+def print_table(rows: Sequence[RunningSession | ExitRecord]) -> None:
     """Print a row for each session; below the table why each of them died, and the command that recovers it."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for column in ("session", "is", "for", "in", "ports"):
@@ -39,7 +39,7 @@ def print_table(rows: Sequence[Living | ExitRecord]) -> None:
     now, dead = time.time(), []
     for row in rows:
         session = row.session
-        if isinstance(row, Living):
+        if isinstance(row, RunningSession):
             state, since = Text("running" if row.bound else "starting", "green"), now - session.started_at
         else:
             in_order = event_of(row) == STOPPED
@@ -49,7 +49,7 @@ def print_table(rows: Sequence[Living | ExitRecord]) -> None:
         table.add_row(
             Text(shown(session.name)),
             state,
-            in_words(since) if isinstance(row, Living) else f"{in_words(since)} ago",
+            in_words(since) if isinstance(row, RunningSession) else f"{in_words(since)} ago",
             Text(shown(session.engine or "")),
             " ".join(map(str, session.ports)),
             Text(shown(" ".join(session.command))),
@@ -86,7 +86,7 @@ def _lines(dead: list[ExitRecord]) -> Iterator[tuple[tuple[str, ...], str, str]]
             yield (names[0], f": {first.why}"), f"all of it: stallkit postmortem {escaped(names[0])}", todo
 
 
-def row_object(register: Register, row: Living | ExitRecord) -> dict[str, Any]:
+def row_object(register: Register, row: RunningSession | ExitRecord) -> dict[str, Any]:
     """A session for programs."""
     if isinstance(row, ExitRecord):
         return {"name": row.session.name, "state": "ended", "ended": end_object(row, earlier_ends(register, row))}
@@ -114,10 +114,10 @@ def list_command(living: bool, as_json: bool) -> None:
         say(f"{none}: stallkit {'list' if living else 'start NAME -- COMMAND'}")
 
 
-def _listed(living: bool, as_json: bool) -> tuple[list[Living | ExitRecord], list[dict[str, Any]]]:
+def _listed(living: bool, as_json: bool) -> tuple[list[RunningSession | ExitRecord], list[dict[str, Any]]]:
     """The sessions, and the same as values where they are asked for."""
     with opened(or_copy=True) as register:
-        rows = [one for one in register.listing() if isinstance(one, Living) or not living]
+        rows = [one for one in register.listing() if isinstance(one, RunningSession) or not living]
         if not as_json:
             return rows, []
 

@@ -22,7 +22,7 @@ from stallkit_sessions.cli.panel import EARLIER, as_json, show
 from stallkit_sessions.finalize import write_out
 from stallkit_sessions.lifecycle import finalize_now, lasting
 from stallkit_sessions.model import ExitRecord, Session
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 __all__ = [
     "SESSION",
@@ -63,7 +63,7 @@ def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
         register.close()
 
 
-def found(name: str) -> Living | ExitRecord:
+def found(name: str) -> RunningSession | ExitRecord:
     """The session of that name, or how it ended.  Raises click.UsageError where none was ever started."""
     session = named(name)
     if session is None:
@@ -90,7 +90,7 @@ def sessions() -> Iterator[tuple[str, str]]:
         register.close()
 
 
-def named(name: str) -> Living | ExitRecord | None:
+def named(name: str) -> RunningSession | ExitRecord | None:
     """The session of that name, or how it ended; None where none was ever started, or it is still being started."""
     if not sessions_file().exists():
         return None
@@ -150,19 +150,19 @@ class StartedHere:
         """Each name, with a word on its state."""
         return sessions()
 
-    def find(self, name: str, listen: bool = False) -> started.Running | started.Ended | None:
+    def find(self, name: str, listen: bool = False) -> started.RunningTarget | started.EndReport | None:
         """The session of that name; None if none was started, or it is still being started."""
         session = named(name)
         if session is None or isinstance(session, ExitRecord):
             return None if session is None else _ended(session)
-        return started.Running(*reached(session.session, listen))
+        return started.RunningTarget(*reached(session.session, listen))
 
-    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> started.Ended | None:
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> started.EndReport | None:
         """How the session of a bare name or ``tmux:NAME`` on that server ended."""
         record = behind(target, socket_name, socket_path)
         return None if record is None else _ended(record)
 
-    def note(self, name: str, found: Readiness) -> started.Ended | None:
+    def note(self, name: str, found: Readiness) -> started.EndReport | None:
         """Keep what a wait for its start found; how it ended, if it did meanwhile."""
         session = named(name)
         if session is None or isinstance(session, ExitRecord):
@@ -176,8 +176,8 @@ class StartedHere:
         return None
 
 
-def _ended(record: ExitRecord) -> started.Ended:
-    return started.Ended(partial(end_object, record), partial(show_end, record))
+def _ended(record: ExitRecord) -> started.EndReport:
+    return started.EndReport(partial(end_object, record), partial(show_end, record))
 
 
 STARTED = StartedHere()

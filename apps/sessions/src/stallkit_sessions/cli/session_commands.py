@@ -21,7 +21,7 @@ from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
 from stallkit_sessions.lifecycle import GRACE_S, clear, stop
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import ExitRecord, Session
-from stallkit_sessions.register import Living, Register
+from stallkit_sessions.register import Register, RunningSession
 
 __all__ = ["start_command", "stop_command"]
 
@@ -206,7 +206,7 @@ def _stopped(register: Register, name: str, grace_s: float) -> ExitRecord:
     session = register.latest(name)
     if session is None:
         raise TransportError(name, "its start failed meanwhile", "there is nothing to stop")
-    if isinstance(session, Living):
+    if isinstance(session, RunningSession):
         return stop(register, session, grace_s=grace_s)
     clear(session, grace_s)
     return session
