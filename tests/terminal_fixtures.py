@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from stallkit import Engine
 
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = ROOT / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"  # fetched by scripts/test
+
 # A shell starts what runs in its background without Ctrl-C, and that is handed down to every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -81,12 +84,10 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A `Stage` of scripts/agents with a real agent, as the test set-up fetched it, and its scripted model."""
-    root = Path(__file__).resolve().parents[1]
-    programs = root / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"
-    if not (programs / "claude").exists():
+    if not (PROGRAMS / "claude").exists():
         pytest.skip("scripts/test has not fetched it")
-    monkeypatch.syspath_prepend(str(root / "scripts" / "agents"))
-    made = importlib.import_module("sending_stage").Stage("claude", [programs])
+    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    made = importlib.import_module("sending_stage").Stage("claude", [PROGRAMS])
     yield made
     made.close()
 

@@ -14,9 +14,8 @@ from stallkit_operator.sandbox.hand_off import GO_ON
 from stallkit_operator.sandbox.rebuild import Runner
 from stallkit_operator.sandbox.rebuild_plan import Outcome
 from started import House
+from terminal_fixtures import PROGRAMS, ROOT
 from terminals import wait_for
-
-from .conftest import PROGRAMS, ROOT
 
 pytestmark = pytest.mark.e2e
 

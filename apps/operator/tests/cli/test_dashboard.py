@@ -320,7 +320,8 @@ def test_its_window_comes_into_the_client_that_shows_the_dashboard(
     words = [f"{name}={value}" for name, value in given.items()]
     on = ("-S", str(server.socket))
     with watched(commands, "tmux:one", *on):
-        server.tmux("new-session", "-d", "-s", "board", "env", *words, *STALLKIT, "dashboard", *on)
+        size = ("-x", "80", "-y", "23")  # of the client below, without its status line: textual may miss a change of it
+        server.tmux("new-session", "-d", "-s", "board", *size, "env", *words, *STALLKIT, "dashboard", *on)
         (tmp_path / "t").mkdir()
         terminals = Server(tmp_path / "t")
         try:
@@ -413,7 +414,7 @@ def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
     without = "import sys; sys.modules['textual'] = None; from stallkit.cli.main import main; main()"
     try:
         shown = OnTerminal(terminals, (120, 24), sys.executable, "-c", without, "dashboard")
-        shown.shows(r"textual is not installed; pip install 'stallkit\[dashboard\]'$", "over 1$")
+        shown.shows(r"textual is not installed; pip install 'stallkit-operator\[dashboard\]'$", "over 1$")
     finally:
         terminals.end()
 
