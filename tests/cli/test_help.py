@@ -165,3 +165,23 @@ def test_each_command_of_an_app_is_known_to_the_library() -> None:
     installed = {verb: one for one in command_sets() for verb in one.verbs}
     assert installed
     assert set(installed) == {verb for verbs in BROUGHT_BY.values() for verb in verbs.split()}
+
+
+# The modules of the extras that a command may use.
+EXTRAS = {"ahocorasick_rs", "deno", "distributed", "jeepney", "mcp", "pexpect", "prometheus_client", "pyghostty"}
+EXTRAS |= {"redos_linter", "starlette", "textual", "uvicorn"}
+
+
+def test_each_command_shows_its_help_without_the_extras() -> None:
+    """What needs an extra is imported when it is used: manual pages are made where none is installed."""
+    code = f"""
+import sys
+sys.modules |= dict.fromkeys({sorted(EXTRAS)!r})
+from stallkit.cli.manual import pages
+from stallkit.cli.command_set import command_sets
+from stallkit.cli.commands import OWN
+print(sum(1 for one in (OWN, *command_sets()) for _ in pages("", one)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr.splitlines()[-1]
+    assert int(done.stdout) > 70

@@ -116,8 +116,7 @@ def _sockets(
     hosts: tuple[str, ...],
 ) -> None:
     from stallkit_operator.agent_server import Served, Tcp, read_tokens, serve, sockets  # extra: serve
-    from stallkit_operator.serve.http_routes import operator, routes  # extra: serve
-    from stallkit_operator.serve.line_socket import opened  # extra: serve
+    from stallkit_operator.serve.http_routes import opened, operator, routes  # extra: serve
 
     tcp = None
     if listen is not None and token_file is not None:

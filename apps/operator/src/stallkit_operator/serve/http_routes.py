@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from typing import Any
+import socket
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Iterator, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from stallkit.daemon_client import listens
+from stallkit.daemon_socket import bound
+from stallkit.errors import StallkitError
+from stallkit_operator.agent_server import BACKLOG, Tcp
 from stallkit_operator.endpoint import Gate, body_of
 from stallkit_operator.item import Who
 from stallkit_operator.serve.jsonrpc import WRONG, answered
 from stallkit_operator.serve.methods import METHODS, Services
 
-__all__ = ["openapi", "operator", "routes"]
+__all__ = ["opened", "openapi", "operator", "routes"]
 
 _ERRORS = {
     "401": "over TCP: no token, or an unknown one",
@@ -115,3 +122,23 @@ def _request(name: str) -> dict[str, Any]:
     }
     needed = ["jsonrpc", "method", *(["params"] if method.needs else [])]
     return {"type": "object", "description": method.about, "properties": properties, "required": needed}
+
+
+@contextmanager
+def opened(folder: Path, operator: str, tcp: Tcp | None = None) -> Iterator[tuple[Sequence[socket.socket], Gate]]:
+    """The open sockets, and the gate that says who asks: `operator` at ``http.sock``, else whose the token is.
+
+    Raises StallkitError where another process serves there, OSError.
+    """
+    with ExitStack() as stack:
+        for name in ("rpc.sock", "http.sock"):
+            if (folder / name).exists() and listens(folder / name):
+                raise StallkitError("serve", str(folder / name), "another process serves it", "end that one first")
+        made = stack.enter_context(bound(folder / "http.sock"))
+        stack.callback((folder / "http.sock").unlink, missing_ok=True)
+        own = {str(made.getsockname()): operator}
+        if tcp is None:
+            yield [made], Gate(own)
+            return
+        address = stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG))
+        yield [made, address], Gate(own, tcp.tokens, tcp.hosts, tcp.origins)

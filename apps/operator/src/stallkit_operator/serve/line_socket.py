@@ -7,43 +7,16 @@ import json
 import os
 import socket
 import struct
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import AsyncIterator, Iterator, Sequence
+from typing import AsyncIterator
 
-from stallkit.daemon_client import listens
 from stallkit.daemon_socket import bound
-from stallkit.errors import StallkitError
-from stallkit_operator.agent_server import BACKLOG, Tcp
-from stallkit_operator.endpoint import Gate
 from stallkit_operator.item import Who
 from stallkit_operator.serve.jsonrpc import INVALID, LONGEST, answered, failure
 from stallkit_operator.serve.methods import Services
 
-__all__ = ["lines", "opened"]
-
-
-# --- where programs ask over HTTP ---
-
-
-@contextmanager
-def opened(folder: Path, operator: str, tcp: Tcp | None = None) -> Iterator[tuple[Sequence[socket.socket], Gate]]:
-    """The open sockets, and the gate that says who asks: `operator` at ``http.sock``, else whose the token is.
-
-    Raises StallkitError where another process serves there, OSError.
-    """
-    with ExitStack() as stack:
-        for name in ("rpc.sock", "http.sock"):
-            if (folder / name).exists() and listens(folder / name):
-                raise StallkitError("serve", str(folder / name), "another process serves it", "end that one first")
-        made = stack.enter_context(bound(folder / "http.sock"))
-        stack.callback((folder / "http.sock").unlink, missing_ok=True)
-        own = {str(made.getsockname()): operator}
-        if tcp is None:
-            yield [made], Gate(own)
-            return
-        address = stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG))
-        yield [made, address], Gate(own, tcp.tokens, tcp.hosts, tcp.origins)
+__all__ = ["lines"]
 
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
