@@ -20,7 +20,7 @@ from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.rebuild_rows import Rebuilding, RebuildRows
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 
-__all__ = ["Proposal", "approve", "edited", "propose", "reject", "sandbox_of", "to_edit"]
+__all__ = ["Proposal", "approve", "edited", "propose", "reject", "to_edit"]
 
 _MARK = "#> "  # before the lines that are no part of the manifest
 _SAME = ("name", "directory", "branch", "repository")  # it goes on with the same work
@@ -39,11 +39,6 @@ class Proposal:
     def diff(self) -> list[str]:
         """The lines of the shapes that differ; none where nothing does."""
         return shape_diff(self.sandbox.latest.text, self.text).splitlines()[2:]
-
-
-def sandbox_of(sandboxes: Sandboxes, item: Item) -> Sandbox:
-    """The sandbox that an item is about.  Raises NoSandbox."""
-    return sandboxes.get(item.session.removeprefix("tmux:"))
 
 
 def to_edit(sandbox: Sandbox, item: Item | None) -> str:
