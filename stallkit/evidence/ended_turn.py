@@ -67,7 +67,7 @@ def of_message(message: str) -> EndedTurn:
     """How the turn ended whose last message is known, line by line.
 
     >>> of_message("I renamed it.\\n\\nShall I run the tests?").how
-    <How.ASKS: 'asks'>
+    <TurnOutcome.ASKS: 'asks'>
     """
     return _of_rows(message.split("\n"), whole=True)
 
@@ -77,7 +77,7 @@ def of_failure(words: str, error: str, shown: EndedTurn) -> EndedTurn:
 
     Its class is the one that the program names, where that is one of ours, else the one that the words tell.
 
-    >>> shown = EndedTurn(How.DONE, "unexpected status 401 Unauthorized")
+    >>> shown = EndedTurn(TurnOutcome.DONE, "unexpected status 401 Unauthorized")
     >>> of_failure("", "error", shown).error
     'authentication_failed'
     """
