@@ -44,9 +44,8 @@ def brought() -> tuple[Brings, ...]:
         try:
             found.append(one.load())
         except Exception as error:
-            print(
-                f"stallkit: the commands of {one.distribution} are left out: {error}; install it again", file=sys.stderr
-            )
+            why = f"the commands of {one.distribution} are left out: {error}; install it again"
+            print(f"stallkit: {why}", file=sys.stderr)
     return tuple(found)
 
 

@@ -73,11 +73,9 @@ class _LazyGroup(VerbGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As the others; a command of a distribution that is not installed says which that is."""
-        for distribution, verbs in BROUGHT_BY.items():
-            if args[0] in verbs.split() and _bringing(args[0]) is None and not ctx.resilient_parsing:
-                ctx.fail(
-                    f"{args[0]} is a command of {distribution}, which is not installed; pip install {distribution}"
-                )
+        missing = None if ctx.resilient_parsing or _bringing(args[0]) else _distribution_of(args[0])
+        if missing is not None:
+            ctx.fail(f"{args[0]} is a command of {missing}, which is not installed; pip install {missing}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -34,8 +34,6 @@ __all__ = [
 ]
 
 
-# --- git on the host over a repository that an agent could write ---
-
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Of who runs it, for a push: how git reaches a host, and whose settings those are.
 _OPERATORS = frozenset(

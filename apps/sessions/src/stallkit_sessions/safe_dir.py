@@ -13,8 +13,6 @@ from typing import IO, Iterator
 __all__ = ["SafeDir"]
 
 
-# --- files below a directory that somebody else may change at any time ---
-
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
