@@ -27,7 +27,7 @@ from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import Compose, doubt_of_interrupt
 from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
-from stallkit.press.reader_check import came_later, doubt_of_reader, unproven
+from stallkit.press.reader_check import UNREAD, came_later, doubt_of_reader, unproven
 from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
@@ -164,8 +164,8 @@ def press(
 
     Every doubt refuses, as does a decision without keys; a session or server that fails is an outcome, not an error.
     A person's answer, and a machine's key at a dialog that was wholly recognised, is tried again for some seconds if
-    the program did something at the very moment of the press: for a person the dialog's own rows must be as they were
-    seen, whatever moves above them, for a machine the whole screen.
+    the program did something at the very moment of the press, or did not read just then: for a person the dialog's own
+    rows must be as they were seen, whatever moves above them, for a machine the whole screen.
     `clock` and `sleep` are in seconds.
     """
     if isinstance(request, Interrupt):
@@ -175,12 +175,8 @@ def press(
     while True:
         now = confirm(transport, request, seen, engine)
         outcome = now if isinstance(now, Outcome) else commit(transport, request, now, engine, clock, sleep)
-        again = not isinstance(now, Outcome) or (now.why == PRESSED and persons)
-        again = again or (
-            isinstance(now, Outcome) and now.why == MOVED and _still_asks(seen, now.after, engine, persons)
-        )
-        missed = again and outcome.end is End.REFUSED and (persons or recognised)
-        if not missed:
+        passes = not isinstance(now, Outcome) or _passes(now, seen, engine, persons)
+        if not (passes and outcome.end is End.REFUSED and (persons or recognised)):
             return outcome
         if clock() >= until:
             return evolve(outcome, why=f"{outcome.why}; it was tried again for {TRIES_S:g} s")
@@ -229,6 +225,18 @@ def _names_option(given: str, detection: Detection) -> bool:
     if dialog is not None and dialog.button(given) is not None:
         return True
     return menu is not None and menu.place(given) is not None
+
+
+def _passes(refused: Outcome, seen: Snapshot, engine: Engine, persons: bool) -> bool:
+    """Whether what kept the key back may be over in a moment."""
+    now = refused.after
+    if refused.why == MOVED:
+        return _still_asks(seen, now, engine, persons)
+    if refused.why == PRESSED:
+        return persons
+    # An agent that draws reads nothing meanwhile; somebody else who reads is no matter of a moment.
+    match, nobody = judged(engine, seen).match, now is not None and now.kernel is not None and not now.kernel.readers
+    return nobody and refused.why in (UNREAD, unproven(match.pack, None) if match else None)
 
 
 def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine, persons: bool) -> bool:

@@ -85,6 +85,20 @@ def test_a_mark_that_blinks_above_a_prompt_keeps_no_answer_back() -> None:
         assert transport.sent == sent and bool(outcome.keys) == bool(sent), outcome
 
 
+def test_an_agent_that_draws_for_a_moment_reads_nothing_and_gets_its_key_then() -> None:
+    """Not if somebody else reads: that is no matter of a moment."""
+    for meanwhile, sent in ((evolve(reads("claude"), readers=()), [b"1\r"]), (reads("bash"), [])):
+        transport, clock = session(lambda keys: "thanks"), FakeClock()
+        before, transport.now = transport.now, evolve(transport.now, kernel=meanwhile)
+
+        def sleep(seconds: float, transport: MemoryTransport = transport, clock: FakeClock = clock) -> None:
+            clock.sleep(seconds)
+            transport.now = evolve(transport.now, kernel=reads("claude"))
+
+        outcome = press_at(transport, Press(TRUST), before, ENGINE, clock, sleep)
+        assert transport.sent == sent and bool(outcome) == bool(sent), outcome
+
+
 def test_a_machines_key_is_bound_to_what_stands_above_the_dialog_too() -> None:
     """However long it is tried again."""
     transport, clock = (
