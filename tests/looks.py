@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import define, field
-from stallkit_supervisor.session_state import Limits
+from stallkit_supervisor.recovery_state import Limits
 
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.engine import Detection, Match, Rule

@@ -6,10 +6,10 @@ from typing import Any, Iterable
 
 import looks
 from attrs import evolve
-from stallkit_supervisor.session_state import Do, Halt, Say, SessionState, Step, WatchConfig
-from stallkit_supervisor.state import on_look, on_outcome
-from stallkit_supervisor.telling import Notify
-from stallkit_supervisor.topic import What
+from stallkit_supervisor.notice_subject import Need
+from stallkit_supervisor.notification import Notify
+from stallkit_supervisor.session_state import Emit, Halt, Perform, SessionState, Step, WatchConfig
+from stallkit_supervisor.transitions import on_look, on_outcome
 
 from stallkit.detect.signature import Pack
 from stallkit.evidence.facts import KernelFacts
@@ -48,7 +48,7 @@ def snapshot(
 ASKS, WORKS, ENDED = verdict(), verdict("working", "maybe", id=None), verdict("ended", id="shell", pack=ANYBODYS)
 YES_NO = verdict(id="yes_no", severity="medium", pack=ANYBODYS)
 USED_UP = verdict("quota", id="limit", line="limit reached, resets 8pm")
-AT_ONCE = Notify(dict.fromkeys(What, 0.0), remind_s=None)  # what is sure is told by the look that shows it
+AT_ONCE = Notify(dict.fromkeys(Need, 0.0), remind_s=None)  # what is sure is told by the look that shows it
 RULES = {policy.name: WatchConfig(policy, notify=AT_ONCE) for policy in (CAREFUL, DAEMON, OBSERVE)}
 RULES["agents"] = evolve(RULES["daemon"], policy=evolve(DAEMON, agents=["claude"]))
 RESUME = Rule(do="resume", state="quota", agent="any")
@@ -72,7 +72,7 @@ class Watch:
 
     def on_outcome(self, end: End) -> None:
         """What was decided came to this end."""
-        (decision,) = (step.decision for step in self.steps if isinstance(step, Do))
+        (decision,) = (step.decision for step in self.steps if isinstance(step, Perform))
         self.state = on_outcome(self.state, decision, end)
 
     def press(self, end: End, seen: Verdict = ASKS, text: str = "a screen", after: float = 1.0) -> None:
@@ -86,9 +86,9 @@ def said(steps: Iterable[Step]) -> list[str]:
     names = []
     for step in steps:
         match step:
-            case Do(decision):
+            case Perform(decision):
                 names.append(type(decision).__name__.lower())
-            case Say(name, facts) if name not in ("detection", "cleared"):
+            case Emit(name, facts) if name not in ("detection", "cleared"):
                 names.append(f"{name}: {facts['why']}" if "why" in facts else name)
             case Halt(reason, _):
                 names.append(f"halt: {reason}")

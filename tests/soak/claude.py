@@ -162,7 +162,7 @@ def _started(place: Place, name: str) -> Tried:
     """In a folder that its start names, to its own composer, with no person."""
     stage, tried = _staged(place), Tried()
     try:
-        done = place.start(name, stage, "--wait-ready", START, "--policy", str(place.folder / "starts.toml"))
+        done = place.start(name, stage, "--wait", START, "--policy", str(place.folder / "starts.toml"))
         tried.ready = done.returncode == 0
         if tried.ready:
             tried.works = place.say(name, stage)
@@ -183,7 +183,7 @@ def _answered(place: Place, name: str) -> Tried:
         for _ in range(4):  # the dialogs of a first start
             if not _replied(place, name, tried, lambda item: ("answer", _ref(item), _choice(item))):
                 return tried
-            ready = place.ask("wait-ready", f"tmux:{name}", "--policy", "observe", "-S", str(place.server.socket))
+            ready = place.ask("wait", f"tmux:{name}", "--policy", "observe", "-S", str(place.server.socket))
             if ready.returncode == 0:
                 break
         tried.answered = ready.returncode == 0
@@ -276,7 +276,7 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
 PART = Part(
     name="claude",
     about="Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start"
-    " --wait-ready` in a folder that it does not know, by rules on labels; and the same answered from the queue alone.",
+    " --wait` in a folder that it does not know, by rules on labels; and the same answered from the queue alone.",
     unit="starts, and as many answered from the queue, of each version",
     full=20,
     short=1,

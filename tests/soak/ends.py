@@ -246,7 +246,7 @@ def _house(folder: Path, patch: pytest.MonkeyPatch) -> House:
 
 def _complaints(house: House, tally: Tally, when: str) -> None:
     """What the monitor wrote; the next one begins its log anew."""
-    log = house.state / "warden.log"
+    log = house.state / "monitor.log"
     if log.exists() and log.read_text().strip():
         tally.fault(MONITORS, f"{when}: {log.read_text()[-2000:]}")
         log.write_text("")

@@ -17,7 +17,7 @@ from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
 from stallkit_sessions.runs.run import Run as Started
-from stallkit_supervisor.topic import topic_of
+from stallkit_supervisor.notice_subject import subject_of
 from terminals import wait_for
 
 from soak import two_prompts
@@ -95,7 +95,7 @@ def _queue(stage: Stage, pair: Pair, command: list[str]) -> str:
     name = f"p{pair.number}"
     transport = stage.server.start(name, *command, shows=pair.shows)
     verdict, seen = observe(transport, stage.engine, watch_s=3)
-    topic = topic_of(verdict)
+    topic = subject_of(verdict)
     if topic is None:
         return "nothing to file"
     with closing(Queue(stage.folder / f"{name}.db")) as queue:

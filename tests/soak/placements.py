@@ -40,7 +40,7 @@ COMMANDS = (
     "supervise",
     "check tmux:asks",
     "check tmux:asks --dismiss",
-    "wait-ready tmux:asks --timeout 1",
+    "wait tmux:asks --timeout 1",
     "explain tmux:asks",
     "policy explain tmux:asks",
     "start s{number} -- true",

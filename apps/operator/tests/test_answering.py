@@ -13,7 +13,7 @@ from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Item, ItemState, Who
 from stallkit_operator.orders import Order, Verb, chosen
 from stallkit_operator.queue import Queue
-from stallkit_supervisor.topic import What, topic_of
+from stallkit_supervisor.notice_subject import Need, subject_of
 from terminals import Server, wait_for
 
 from stallkit.packs.registry import installed_engine
@@ -41,7 +41,7 @@ def agent(server: Server, folder: Path, *rows: str) -> TmuxTransport:
 def filed(queue: Queue, session: TmuxTransport) -> Item:
     """What the session shows now, as a supervisor files it."""
     verdict, seen = observe(session, ENGINE)
-    topic = topic_of(verdict)
+    topic = subject_of(verdict)
     assert topic is not None
     return queue.file(draft_of("tmux:a", topic, verdict, seen))
 
@@ -55,7 +55,7 @@ def answered(queue: Queue, item: Item, text: str, server: Server) -> Answered:
 def test_an_agents_question_is_answered_in_its_composer(server: Server, tmp_path: Path) -> None:
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         item = filed(queue, agent(server, tmp_path, "● Shall I delete the old file?"))
-        assert item.kind == What.ASKS and "Shall I delete" in item.words
+        assert item.kind == Need.ASKS and "Shall I delete" in item.words
         done = answered(queue, item, "no, keep it", server)
         assert (done.result, done.item.state) == (Result.DONE, ItemState.ANSWERED), done
         assert (tmp_path / "heard").read_text() == "no, keep it\n"
@@ -77,7 +77,7 @@ def test_what_no_text_answers_is_only_taken_off_the_list(server: Server, tmp_pat
     wait_for(lambda: session.capture().alive is False, "its end")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         item = filed(queue, session)
-        assert item.kind == What.ENDED
+        assert item.kind == Need.ENDED
         assert answered(queue, item, "again", server).result is Result.REFUSED
         done = decline_item(queue, item.id, "seen", ADA)
         assert (done.result, done.item.state) == (Result.DONE, ItemState.DECLINED)
@@ -89,7 +89,7 @@ def test_an_editor_gets_no_text(server: Server, tmp_path: Path) -> None:
     session = server.start("a", "vim", "-u", "NONE", "-N", str(tmp_path / "notes"), shows="[New]")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         verdict, seen = observe(session, INSTALLED)
-        topic = topic_of(verdict)
+        topic = subject_of(verdict)
         assert topic is not None and verdict.kind == "editor"
         item = queue.file(draft_of("tmux:a", topic, verdict, seen))
         reach = lambda item: open_target(item.session, server.options)  # noqa: E731
@@ -143,7 +143,7 @@ def test_any_menu_is_listed_by_its_labels_and_answered_by_one(server: Server, tm
         session = server.start(f"m{number}", sys.executable, menu, "plain", "0", shows="Blue")
         with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
             verdict, seen = observe(session, INSTALLED, watch_s=3)
-            topic = topic_of(verdict)
+            topic = subject_of(verdict)
             assert topic is not None
             item = queue.file(draft_of(f"tmux:m{number}", topic, verdict, seen))
             assert [(one.id, one.name) for one in item.options] == [("1", "Red"), ("2", "Green"), ("3", "Blue")]

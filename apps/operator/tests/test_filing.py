@@ -14,12 +14,12 @@ from attrs import evolve
 from stallkit_operator.item import ItemState, Who
 from stallkit_operator.queue import Queue, claim_of
 from stallkit_operator.queue_sync import LATE_S, Filing
+from stallkit_supervisor.notice_subject import NoticeSubject
+from stallkit_supervisor.notification import Notify
 from stallkit_supervisor.notify.notice import Notice
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.telling import Notify
-from stallkit_supervisor.topic import Topic
 from supervised import EAGER, has, named, run, shell
 from terminals import Server, wait_for
 
@@ -94,7 +94,7 @@ def test_what_a_person_was_told_is_not_told_again_by_the_next_supervisor(server:
             watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
 
             def looked(seen: list[Event], watching: Supervisor = watching) -> bool:
-                telling = watching.sessions["tmux:one"].state.telling if named(seen, "detection") else None
+                telling = watching.sessions["tmux:one"].state.notice.notification if named(seen, "detection") else None
                 return telling is not None and telling.told == 1
 
             events = run(watching, looked)
@@ -238,7 +238,7 @@ def test_nothing_is_made_of_a_look_that_an_answer_has_overtaken(server: Server, 
             order.append("overtaken" if len(order) < 3 else "not")
             return order[-1] == "overtaken"
 
-        def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
+        def file(self, target: str, topic: NoticeSubject, verdict: Verdict, seen: Snapshot, since: float) -> int:
             order.append("filed")
             return super().file(target, topic, verdict, seen, since)
 

@@ -23,7 +23,7 @@ from stallkit_operator.sandbox.sandboxes import Sandboxes
 from stallkit_sessions.explain import hints
 from stallkit_sessions.manifest import read_manifest
 from stallkit_sessions.model import Session
-from stallkit_supervisor.topic import topic_of
+from stallkit_supervisor.notice_subject import subject_of
 from started import House
 from terminals import wait_for
 
@@ -168,7 +168,7 @@ def test_a_persons_answer_to_a_prompt_in_it_is_refused(sandboxes: Sandboxes, hou
     session, transport = asking(sandboxes, house)
     with closing(Queue(queue_file())) as queue:
         verdict, seen = observe(transport, ENGINE)
-        topic = topic_of(verdict)
+        topic = subject_of(verdict)
         assert topic is not None
         item = queue.file(draft_of("tmux:web", topic, verdict, seen))
         assert not item.options and "sealed" in item.words

@@ -8,9 +8,9 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.hang_recovery import RESTART_AFTER_S, TRIES, Cure
-from stallkit_supervisor.session_state import Do, Halt, Limits, WatchConfig
-from stallkit_supervisor.state import on_dry_run, on_outcome
+from stallkit_supervisor.recovery_state import RESTART_AFTER_S, TRIES, Cure, Limits
+from stallkit_supervisor.session_state import Halt, HaltState, Perform, WatchConfig
+from stallkit_supervisor.transitions import on_dry_run, on_outcome
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.judging.verdict import Hung, Verdict
@@ -32,7 +32,7 @@ def hangs(for_s: float = 200.0, agent: str = "claude") -> Verdict:
 
 
 def end(watch: Watch, how: End, why: str = "") -> None:
-    (decision,) = (step.decision for step in watch.steps if isinstance(step, Do))
+    (decision,) = (step.decision for step in watch.steps if isinstance(step, Perform))
     watch.state = on_outcome(watch.state, decision, how, why)
 
 
@@ -52,12 +52,12 @@ def test_a_hang_is_interrupted_once_and_then_started_again() -> None:
     end(watch, End.UNCHANGED)
     assert done(watch, hangs(210), RESTART_AFTER_S - 2) == []
     assert done(watch, hangs(270), 3) == ["restart"]
-    assert [step.decision for step in watch.steps if isinstance(step, Do)] == [
+    assert [step.decision for step in watch.steps if isinstance(step, Perform)] == [
         Restart("claude has hung for 270 s", resumes=True)
     ]
     end(watch, End.UNCHANGED)
     assert [done(watch, hangs(300 + 60 * minute), 60) for minute in range(5)] == [[]] * 5
-    assert (watch.state.counts.total, watch.state.restarts.total) == (1, 1)
+    assert (watch.state.recovery.counts.total, watch.state.recovery.restarts.total) == (1, 1)
 
 
 def test_what_helped_is_over_and_the_next_hang_is_another() -> None:
@@ -66,7 +66,7 @@ def test_what_helped_is_over_and_the_next_hang_is_another() -> None:
         assert done(watch, hangs()) == ["interrupt"]
         end(watch, End.CLEARED)
         assert done(watch, IDLE) == []
-        assert watch.state.hang is None
+        assert watch.state.recovery.hang is None
         assert done(watch, works()) == []
 
 
@@ -116,7 +116,7 @@ def test_a_refusal_is_tried_again_and_then_told_and_ends_nothing() -> None:
     for _ in range(TRIES):
         assert done(watch, hangs()) == ["interrupt"]
         end(watch, End.REFUSED, "somebody's text may stand in the composer")
-    assert watch.state.counts.total == 0
+    assert watch.state.recovery.counts.total == 0
     found = [done(watch, hangs(200 + look), 60) for look in range(5)]
     told = "escalation: claude hangs, and is not interrupted: somebody's text may stand in the composer"
     assert found == [[told], [], [], [], []]
@@ -129,7 +129,7 @@ def test_limits_and_somebodys_auto_stop_hold_it() -> None:
     done(watch, IDLE)
     assert done(watch, hangs())[-1] == "halt: stall_limit"
     watch = Watch(BOTH)
-    watch.state = evolve(watch.state, held="/srv/.auto-stop")
+    watch.state = evolve(watch.state, halt=HaltState(held="/srv/.auto-stop"))
     assert done(watch, hangs()) == ["escalation: nothing is pressed or started while /srv/.auto-stop is there"]
 
 
@@ -138,9 +138,12 @@ def test_a_dry_run_says_each_step_once() -> None:
     for _ in range(10):
         before = watch.state
         said += done(watch, hangs(), 20)
-        if watch.state.busy:
+        if watch.state.recovery.busy:
             watch.state = on_dry_run(before, watch.state)
-    assert said == ["interrupt", "restart"] and watch.state.counts.total == watch.state.restarts.total == 0
+    assert (
+        said == ["interrupt", "restart"]
+        and watch.state.recovery.counts.total == watch.state.recovery.restarts.total == 0
+    )
 
 
 looks = st.sampled_from([hangs(), hangs(), hangs(500), works(), works(), IDLE, verdict("unknown", "maybe", id=None)])
@@ -157,8 +160,8 @@ def test_whatever_happens_each_is_done_once_in_a_hang(turns: list[tuple[Verdict,
         watch.see(seen, after=pause)
         if seen is IDLE or (seen.hung and pressed_at and watch.now - seen.hung.since_s > pressed_at + RESTART_AFTER_S):
             pressed_at, restarted = None, False
-        does = [step.decision for step in watch.steps if isinstance(step, Do)]
-        assert not does or (seen.hung and watch.state.busy)
+        does = [step.decision for step in watch.steps if isinstance(step, Perform)]
+        assert not does or (seen.hung and watch.state.recovery.busy)
         if any(isinstance(step, Halt) for step in watch.steps):
             return
         for decision in does:

@@ -12,7 +12,7 @@ import pytest
 from attrs import evolve
 from hanging_agent import SESSION, installed, keys, starts
 from silent_agent import Model
-from stallkit_supervisor.hang_recovery import Cure
+from stallkit_supervisor.recovery_state import Cure
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.session_state import Counts, Limits
+from stallkit_supervisor.recovery_state import Counts, Limits
 
 DEFAULT = Limits()
 

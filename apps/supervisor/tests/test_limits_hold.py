@@ -22,12 +22,14 @@ from looks import Tally
 from stallkit_supervisor.event_bus import EventBus
 from stallkit_supervisor.loop_files import SIGNAL, STOP, release, stopped
 from stallkit_supervisor.persistence import Persistence
+from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery import Recoverer
+from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Do, Halt, Limits, Loop, WatchConfig, observed
-from stallkit_supervisor.state import on_outcome
+from stallkit_supervisor.session_state import Halt, Loop, Perform, WatchConfig
 from stallkit_supervisor.store import Halted, Store
 from stallkit_supervisor.supervisor import Supervisor
+from stallkit_supervisor.transitions import on_outcome
 from stallkit_supervisor.watched import Watched
 from supervised import AGAIN, ASKS, EAGER, KEY, named, run, shell
 from terminals import Server, wait_for
@@ -105,7 +107,7 @@ class Attacked(RuleBasedStateMachine):
         watched.verdict = verdict(line=f"Press any key ({self.prompt})", kind="press_key", keys="Space")
         watched.snapshot = snapshot(f"a screen {self.prompt}")
         persistence.files(watched)
-        there, was = stopped(self.home), watched.state.halted
+        there, was = stopped(self.home), watched.state.halt.halted
         for step in watched.step(self.now, self.config):
             match step:
                 case Halt(reason, why):
@@ -113,7 +115,7 @@ class Attacked(RuleBasedStateMachine):
                     persistence.halt(watched, reason, why)
                 case Loop():
                     persistence.loop(watched, step)
-                case Do(decision):
+                case Perform(decision):
                     assert isinstance(decision, Press) and was is None
                     assert not there, "a key while an .auto-stop is there"
                     await self._press(persistence, watched, decision, end)

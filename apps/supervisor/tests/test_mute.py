@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
+from stallkit_supervisor.notification import Notify
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Muted, Store
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.telling import Notify
 from supervised import EAGER, has, named, run, shell
 from terminals import Server
 

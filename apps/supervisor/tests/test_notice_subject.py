@@ -10,7 +10,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
-from stallkit_supervisor.topic import Topic, What, topic_of
+from stallkit_supervisor.notice_subject import Need, NoticeSubject, subject_of
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State
@@ -51,8 +51,8 @@ def seen(text: str) -> Verdict:
     return judge(installed_engine().detect(screen), Snapshot(screen=screen))
 
 
-def words_of(line: str) -> Topic:
-    found = topic_of(verdict(line=line))
+def words_of(line: str) -> NoticeSubject:
+    found = subject_of(verdict(line=line))
     assert found is not None
     return found
 
@@ -75,8 +75,8 @@ def test_glyphs_and_counters_say_nothing(words: str, glyphs: str, number: int, u
 
 @given(WORDS, st.integers(3, 500))
 def test_a_countdown_is_learned_from_two_looks(words: str, start: int) -> None:
-    shown = [Topic(What.WAITS, "x", f"{words} {number} left") for number in range(start, start - 4, -1)]
-    looks: list[Topic] = []
+    shown = [NoticeSubject(Need.WAITS, "x", f"{words} {number} left") for number in range(start, start - 4, -1)]
+    looks: list[NoticeSubject] = []
     for one in shown:
         looks.append(one.after(looks[-1] if looks else None))
     assert looks[2] == looks[3], "it fell twice"
@@ -85,35 +85,35 @@ def test_a_countdown_is_learned_from_two_looks(words: str, start: int) -> None:
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=20))
 def test_numbers_that_grow_are_told_apart(numbers: list[int]) -> None:
     """Of questions that follow each other."""
-    before: Topic | None = None
+    before: NoticeSubject | None = None
     for number in sorted(set(numbers)):
-        now = Topic(What.WAITS, "x", f"Delete part {number}").after(before)
+        now = NoticeSubject(Need.WAITS, "x", f"Delete part {number}").after(before)
         assert now != before
         before = now
 
 
 def test_how_a_turn_ended_is_what_is_told() -> None:
     idle = verdict("idle", id="rests")
-    assert topic_of(idle) is None
-    for how, what in ((TurnOutcome.DONE, What.DONE), (TurnOutcome.ASKS, What.ASKS), (TurnOutcome.FAILED, What.FAILED)):
+    assert subject_of(idle) is None
+    for how, what in ((TurnOutcome.DONE, Need.DONE), (TurnOutcome.ASKS, Need.ASKS), (TurnOutcome.FAILED, Need.FAILED)):
         object.__setattr__(idle, "ended_turn", EndedTurn(how, "Shall I continue?", "network"))
-        found = topic_of(idle)
-        assert found is not None and (found.what, found.message) == (what, "Shall I continue?")
+        found = subject_of(idle)
+        assert found is not None and (found.need, found.message) == (what, "Shall I continue?")
 
 
 def test_what_fails_again_at_each_try_is_a_failure_and_stays_the_same_when_it_is_given_up() -> None:
     tries = evolve(verdict("working"), retrying="✻ 401 invalid x-api-key · retrying in 1s · attempt 3/10")
     given_up = EndedTurn(TurnOutcome.FAILED, "API Error: 401 invalid x-api-key", "authentication_failed")
-    first, last = topic_of(tries), topic_of(evolve(verdict("idle"), ended_turn=given_up))
+    first, last = subject_of(tries), subject_of(evolve(verdict("idle"), ended_turn=given_up))
     assert first is not None and last is not None
-    assert (first.what, first.by, first.message) == (What.FAILED, "authentication_failed", tries.retrying)
+    assert (first.need, first.by, first.message) == (Need.FAILED, "authentication_failed", tries.retrying)
     assert last.after(first) == first and last.after(None) != first
-    overloaded = topic_of(evolve(tries, retrying="Provider is overloaded [retrying in 2s attempt #1]"))
-    assert overloaded is not None and overloaded.what is What.RETRYING
+    overloaded = subject_of(evolve(tries, retrying="Provider is overloaded [retrying in 2s attempt #1]"))
+    assert overloaded is not None and overloaded.need is Need.RETRYING
 
 
 def test_who_works_has_nothing_to_tell() -> None:
-    assert topic_of(verdict("working", id="busy")) is None
+    assert subject_of(verdict("working", id="busy")) is None
 
 
 def test_the_words_are_not_in_the_key() -> None:
@@ -122,7 +122,7 @@ def test_the_words_are_not_in_the_key() -> None:
 
 def test_an_end_is_the_same_by_whatever_it_is_known() -> None:
     """An agent was killed: first its own screen stands there, then the prompt of the shell that started it."""
-    assert topic_of(verdict("ended", id="composer")) == topic_of(verdict("ended", id="shell_prompt"))
+    assert subject_of(verdict("ended", id="composer")) == subject_of(verdict("ended", id="shell_prompt"))
 
 
 def test_a_scroll_bar_beside_it_says_nothing() -> None:
@@ -131,14 +131,14 @@ def test_a_scroll_bar_beside_it_says_nothing() -> None:
     shown = next(case for line in cases if "qwen-code-0-24-4-permission-run-80" in (case := json.loads(line))["id"])
     rows = [row.ljust(79) for row in shown["screen"].split("\n")]
     barred = "\n".join(f"{row}{'█' if number > 4 else ' '}" for number, row in enumerate(rows))
-    topics = [topic_of(seen(text)) for text in ("\n".join(rows), barred)]
+    topics = [subject_of(seen(text)) for text in ("\n".join(rows), barred)]
     assert topics[0] == topics[1] and topics[0] is not None, topics
 
 
 def test_a_prompt_in_a_spinners_row_stays_the_same_while_that_counts() -> None:
-    def told(row: str, kind: Kind) -> Topic | None:
+    def told(row: str, kind: Kind) -> NoticeSubject | None:
         found = Detection(Screen.from_text(row))
-        return topic_of(Verdict(State.WAITING, Certainty.SURE, kind, found, ("it blocks in a read",), by_read=True))
+        return subject_of(Verdict(State.WAITING, Certainty.SURE, kind, found, ("it blocks in a read",), by_read=True))
 
     first = told("\u2839 Uploading part 3 of 900 Overwrite it? [y/N]", Kind.CONFIRM)
     assert first is not None and first == told("\u2807 Uploading part 14 of 900 Overwrite it? [y/N]", Kind.TEXT)

@@ -5,26 +5,36 @@ from __future__ import annotations
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.telling import BACK_S, BUSY_S, GONE_S, NOTIFY_AFTER_S, Cleared, Notify, Tell, Telling, on_topic
-from stallkit_supervisor.topic import Topic, What
+from stallkit_supervisor.notice_subject import Need, NoticeSubject
+from stallkit_supervisor.notification import (
+    BACK_S,
+    BUSY_S,
+    GONE_S,
+    NOTIFY_AFTER_S,
+    Cleared,
+    Notification,
+    Notify,
+    Tell,
+    on_subject,
+)
 
-ONE, OTHER = Topic(What.WAITS, "pack:asks", "Proceed?"), Topic(What.WAITS, "pack:asks", "Really?")
+ONE, OTHER = NoticeSubject(Need.WAITS, "pack:asks", "Proceed?"), NoticeSubject(Need.WAITS, "pack:asks", "Really?")
 DOUBTFUL = evolve(ONE, sure=False)
-Looks = list[tuple[float, Topic | None]]
+Looks = list[tuple[float, NoticeSubject | None]]
 
 
 def run(looks: Looks, notify: Notify = Notify(), works: bool = True) -> list[tuple[float, Tell | Cleared]]:  # noqa: B008
     """What is said, and when."""
-    at: Telling | None = None
+    at: Notification | None = None
     said: list[tuple[float, Tell | Cleared]] = []
     for now, topic in looks:
-        shown = topic.after(at.topic if at else None) if topic else None
-        at, says = on_topic(at, shown, now, notify, works=works)
+        shown = topic.after(at.subject if at else None) if topic else None
+        at, says = on_subject(at, shown, now, notify, works=works)
         said += [(now, one) for one in says]
     return said
 
 
-def every(seconds: float, until: float, topic: Topic | None, start: float = 0.0) -> Looks:
+def every(seconds: float, until: float, topic: NoticeSubject | None, start: float = 0.0) -> Looks:
     return [(start + number * seconds, topic) for number in range(int((until - start) / seconds) + 1)]
 
 
@@ -53,7 +63,7 @@ def test_what_was_surely_there_is_told_in_time_at_a_doubtful_look() -> None:
 
 
 @given(st.lists(st.sampled_from([ONE, DOUBTFUL, None]), min_size=1, max_size=30))
-def test_more_or_less_sure_is_told_once(between: list[Topic | None]) -> None:
+def test_more_or_less_sure_is_told_once(between: list[NoticeSubject | None]) -> None:
     """A look that shows nothing for a moment, as while a screen is drawn anew, is no end."""
     looks: Looks = [(0.0, ONE)]
     for number, one in enumerate(between):
@@ -64,7 +74,7 @@ def test_more_or_less_sure_is_told_once(between: list[Topic | None]) -> None:
 
 
 @given(st.lists(st.sampled_from([ONE, OTHER]), min_size=10, max_size=40), st.floats(0.2, 2.0))
-def test_prompts_that_follow_each_other_do_not_hide_each_other(shown: list[Topic], pause: float) -> None:
+def test_prompts_that_follow_each_other_do_not_hide_each_other(shown: list[NoticeSubject], pause: float) -> None:
     """However fast: a person is told within the time, and a look."""
     said = run([(number * pause, one) for number, one in enumerate(shown)])
     told = [at for at, one in said if isinstance(one, Tell)]
@@ -78,12 +88,12 @@ def test_the_next_prompt_is_told_as_well() -> None:
 
 
 def test_a_countdown_is_told_once() -> None:
-    looks: Looks = [(float(n), Topic(What.WAITS, "x", f"Starts by itself {60 - n} left")) for n in range(40)]
+    looks: Looks = [(float(n), NoticeSubject(Need.WAITS, "x", f"Starts by itself {60 - n} left")) for n in range(40)]
     assert [name for _, name in short(run(looks, works=False))].count("tell 1") == 1
 
 
 def test_what_is_done_is_told_once_and_not_cleared() -> None:
-    done = Topic(What.DONE, "", "All tests pass.")
+    done = NoticeSubject(Need.DONE, "", "All tests pass.")
     assert short(run([*every(1, 5000, done), (5001.0, None)])) == [(2, "tell 1")]
 
 
@@ -94,30 +104,30 @@ def test_who_answers_in_time_is_not_told_but_counted() -> None:
 
 
 def test_an_answer_on_its_way_is_waited_for() -> None:
-    at: Telling | None = None
+    at: Notification | None = None
     told = []
     for now in range(20):
-        at, says = on_topic(at, ONE, float(now), Notify(), busy=True)
+        at, says = on_subject(at, ONE, float(now), Notify(), busy=True)
         told += [now for one in says if isinstance(one, Tell)]
     assert told == [BUSY_S]
 
 
 def test_an_answer_of_ours_is_said() -> None:
-    at = evolve(Telling.of(ONE, 0.0), answered=True, over=True)
-    now, says = on_topic(at, ONE, 5.0, Notify())
+    at = evolve(Notification.of(ONE, 0.0), answered=True, over=True)
+    now, says = on_subject(at, ONE, 5.0, Notify())
     assert [one.answered for one in says if isinstance(one, Cleared)] == [True]
     assert now is not None and now.appeared == 5.0, "the same prompt after an answer is the next one"
 
 
 def test_doubt_is_no_end() -> None:
-    at: Telling | None = Telling.of(ONE, 0.0)
-    at, says = on_topic(at, None, GONE_S / 2, Notify(), works=False)
+    at: Notification | None = Notification.of(ONE, 0.0)
+    at, says = on_subject(at, None, GONE_S / 2, Notify(), works=False)
     assert at is not None and says == ()
-    at, says = on_topic(at, None, GONE_S, Notify(), works=False)
+    at, says = on_subject(at, None, GONE_S, Notify(), works=False)
     assert at is None and isinstance(says[0], Cleared)
 
 
-LIMIT, RETRYING = Topic(What.LIMIT, "limit", tries_again=True), Topic(What.RETRYING, tries_again=True)
+LIMIT, RETRYING = NoticeSubject(Need.LIMIT, "limit", tries_again=True), NoticeSubject(Need.RETRYING, tries_again=True)
 
 
 def test_a_limit_that_comes_back_after_a_try_is_one() -> None:

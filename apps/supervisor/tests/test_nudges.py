@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.session_state import Do, WatchConfig
+from stallkit_supervisor.session_state import Perform, WatchConfig
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.detect.composer import Composer
@@ -49,7 +49,9 @@ def test_the_daemon_says_its_word_to_the_literal_questions_of_an_agent_alone() -
     for message, text in told.items():
         watch = Watch(SOON)
         watch.see(asks(message))
-        sent = [step.decision.text for step in watch.steps if isinstance(step, Do) and isinstance(step.decision, Send)]
+        sent = [
+            step.decision.text for step in watch.steps if isinstance(step, Perform) and isinstance(step.decision, Send)
+        ]
         assert sent == ([text] if text else []), message
     for name, reads in (("careful", "claude"), ("observe", "claude"), ("daemon", "node")):
         watch = Watch(evolve(RULES[name], policy=evolve(RULES[name].policy, patience_s=0.0)))
@@ -74,7 +76,7 @@ def test_it_is_said_soon_and_done_after_the_beats() -> None:
     found = [watch.see(asks(), f"a bullet that blinks {number}", after=60) for number in range(3)]
     assert found == [[], [], ["send"]]
     watch.on_outcome(End.CLEARED)
-    assert watch.state.counts.total == 1
+    assert watch.state.recovery.counts.total == 1
     watch.see(verdict("working", id="busy"))
     assert "send" in [name for _ in range(5) for name in watch.see(asks(), after=60)], "a new turn"
 

@@ -9,8 +9,9 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import ONE_LINE, SIZE, reads
+from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery import Recoverer
-from stallkit_supervisor.session_state import WatchConfig, observed
+from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import ASKS as SHELL_ASKS
 from supervised import EAGER, named, run, shell

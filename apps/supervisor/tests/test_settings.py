@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.session_state import Limits
+from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.settings import Overrides, Settings, load_settings
 
 from stallkit.config import STALL_TIMEOUT

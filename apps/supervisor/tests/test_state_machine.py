@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from looks import Tally
+from stallkit_supervisor.prompt_state import Observed, PromptState, observed
+from stallkit_supervisor.recovery_state import Limits, RecoveryState
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Counts, Do, Halt, Limits, Observed, SessionState, WatchConfig, observed
-from stallkit_supervisor.state import on_look, on_outcome, on_signal
+from stallkit_supervisor.session_state import Halt, Perform, SessionState, WatchConfig
+from stallkit_supervisor.transitions import on_look, on_outcome, on_signal
 from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 
 from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Severity, State
@@ -106,14 +108,14 @@ class Watching(RuleBasedStateMachine):
         before = self.state
         look = snapshot(text, foreground, identity)
         self.state, steps = on_look(before, seen, look, self.now, self.config, free_in)
-        does = [step.decision for step in steps if isinstance(step, Do)]
-        assert before.held is None or not does, "a key while somebody's .auto-stop is there"
+        does = [step.decision for step in steps if isinstance(step, Perform)]
+        assert before.halt.held is None or not does, "a key while somebody's .auto-stop is there"
         halts = [step for step in steps if isinstance(step, Halt)]
         assert len(does) + len(halts) <= 1
-        if before.busy or before.halted is not None:
+        if before.recovery.busy or before.halt.halted is not None:
             assert not does and not halts, "something was done though something was being done, or nothing may be"
         self.halts += len(halts)
-        assert self.halts == (self.state.halted is not None)
+        assert self.halts == (self.state.halt.halted is not None)
         for decision in does:
             assert isinstance(decision, Press | Restart | Resume)
             self._did(decision, seen, foreground)
@@ -200,7 +202,7 @@ class Watching(RuleBasedStateMachine):
         self.now += pause
         assert self.doing is not None
         self.state = on_outcome(self.state, self.doing, end)
-        assert not self.state.busy
+        assert not self.state.recovery.busy
         if end is End.REFUSED:
             if isinstance(self.doing, Restart):
                 self.ours = False
@@ -229,7 +231,9 @@ class Watching(RuleBasedStateMachine):
             case "crash":
                 self._crash()
             case "held" | "held over":
-                self.state = evolve(self.state, held="/loop/.auto-stop" if what == "held" else None)
+                self.state = evolve(
+                    self.state, halt=evolve(self.state.halt, held="/loop/.auto-stop" if what == "held" else None)
+                )
 
     def _signal(self, reset_total: bool) -> None:
         self.state = on_signal(self.state, reset_total)
@@ -237,22 +241,22 @@ class Watching(RuleBasedStateMachine):
             tally.begin(reset_total)
         self.looks = self.looks[-1:]
 
-    @precondition(lambda self: self.state.halted is not None)
+    @precondition(lambda self: self.state.halt.halted is not None)
     @rule()
     def release(self) -> None:
         """A person ran `stallkit release`: everything is counted anew."""
         type(self).taken += 1
-        self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
+        self.state = self.state.released()
         self.presses, self.restarts, self.halts = Tally(self.config.limits), Tally(self.config.restarts), 0
 
     def _crash(self) -> None:
         """The supervisor is killed, and another one reads what the store kept; the end of an act is lost."""
         old = self.state
-        self.state = SessionState(counts=old.counts, restarts=old.restarts, halted=old.halted, held=old.held)
+        self.state = SessionState(recovery=RecoveryState(old.recovery.counts, old.recovery.restarts), halt=old.halt)
         if self.doing is not None:
             self.answered = self.doing_at
         if self.answered is not None:
-            self.state = evolve(self.state, seen=Observed.kept(str(self.answered)), pressed=True)
+            self.state = evolve(self.state, prompt=PromptState(seen=Observed.kept(str(self.answered)), pressed=True))
         self.screen, self.doing, self.looks, self.identity, self.not_before = None, None, [], "", 0.0
         self.ours = True
 

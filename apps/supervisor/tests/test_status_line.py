@@ -12,7 +12,7 @@ from typing import Iterator
 import pytest
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.sources import FleetSource
-from stallkit_supervisor.status_text import NEEDS, Need, clear_stale, summary
+from stallkit_supervisor.status_text import NEEDS, StatusNeed, clear_stale, summary
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, PATIENCE_S
 from terminals import OnTerminal, Server, wait_for
@@ -145,6 +145,6 @@ FIRST = [f"s-{number:02}" for number in range(12)]
         ([("unseen", "tmux:a\u202eb\nc"), ("stopped", "tmux:two words")], "1 stopped: two_words, 1 unseen: abc"),
     ],
 )  # fmt: skip
-def test_a_short_line(needs: list[tuple[Need, str]], line: str) -> None:
+def test_a_short_line(needs: list[tuple[StatusNeed, str]], line: str) -> None:
     assert summary(needs) == line
     assert all(need in NEEDS for need, _ in needs)

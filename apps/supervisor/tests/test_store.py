@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from stallkit_supervisor import store as module
-from stallkit_supervisor.session_state import Counts, Limits
+from stallkit_supervisor.recovery_state import Counts, Limits
 from stallkit_supervisor.store import Halted, Store
 from stored import ONE, intend, reopened, unresolved, writer
 

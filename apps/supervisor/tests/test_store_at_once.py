@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from stallkit_supervisor.session_state import Counts
+from stallkit_supervisor.recovery_state import Counts
 from stallkit_supervisor.store import Store
 from stored import ONE, intend, opened_by_many, unresolved, writer
 

@@ -15,8 +15,9 @@ from stallkit_supervisor.loop_files import SIGNAL, STOP, release
 from stallkit_supervisor.notify.hooks import Command
 from stallkit_supervisor.notify.notifier import Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
+from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Limits, RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import SourceLook
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
@@ -122,7 +123,7 @@ def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
     supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, dry_run=True)
     events = run(supervisor, has("dry_run"))
     assert named(events, "dry_run")[0].facts == {"would": "press", "keys": "Space"}
-    assert not named(events, "escalation") and supervisor.sessions["tmux:asks"].state.counts.total == 0
+    assert not named(events, "escalation") and supervisor.sessions["tmux:asks"].state.recovery.counts.total == 0
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
 
 
@@ -195,10 +196,10 @@ def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Pa
     supervisor = Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options)  # type: ignore[arg-type]
     run(supervisor, has("escalation"))
     watched = supervisor.sessions["tmux:asks"]
-    assert watched.snapshot is not None and watched.state.seen is not None
+    assert watched.snapshot is not None and watched.state.prompt.seen is not None
     store.intend(  # what a supervisor that is killed right after leaves
         "tmux:asks", "press", watched.snapshot.identity, watched.snapshot.screen.fingerprint,
-        str(watched.state.seen), "Space",
+        str(watched.state.prompt.seen), "Space",
     )  # fmt: skip
     events = run(Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), **options), has("outcome_unknown", "escalation"))  # type: ignore[arg-type]
     assert not named(events, "dismissal")

@@ -11,7 +11,8 @@ from typing import Any, Callable, Iterator, Sequence
 
 import pytest
 from stallkit_supervisor.event_bus import EventBus
-from stallkit_supervisor.session_state import Limits, RecoveryCommands, WatchConfig
+from stallkit_supervisor.recovery_state import Limits
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import FleetSource, SourceLook
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
@@ -76,7 +77,7 @@ def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store)
         return bool(named(events, "loop"))
 
     run(supervisor, made_anew)
-    assert supervisor.sessions["tmux:asks"].state.counts.total == 0
+    assert supervisor.sessions["tmux:asks"].state.recovery.counts.total == 0
     counts = store.counts("tmux:asks", "press")
     assert (counts.iteration, counts.total) == (0, 0) and counts.times, "the window goes on"
     assert "loop" not in {one["event"] for one in store.incidents()}
@@ -91,7 +92,7 @@ def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, s
     again = Supervisor(["tmux:asks"], **made)
     events = run(again, has("detection"))
     assert not named(events, "loop"), "it is the same one"
-    assert again.sessions["tmux:asks"].state.counts.total >= before >= 1
+    assert again.sessions["tmux:asks"].state.recovery.counts.total >= before >= 1
     server.tmux("kill-session", "-t", "=asks")
     shell(server, "asks", "exec sleep 100")
     run(Supervisor(["tmux:asks"], **made), has("loop"))

@@ -6,9 +6,11 @@ from typing import Any, Sequence
 
 import pytest
 from attrs import evolve
+from stallkit_supervisor.prompt_state import Observed, observed
+from stallkit_supervisor.recovery_state import Counts
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Counts, Halt, Observed, Say, SessionState, WatchConfig, observed
-from stallkit_supervisor.state import on_look, on_outcome
+from stallkit_supervisor.session_state import Emit, Halt, NoticeState, SessionState, WatchConfig
+from stallkit_supervisor.transitions import on_look, on_outcome
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 
 from stallkit.detect.signature import Severity
@@ -66,7 +68,7 @@ def test_what_is_done_when(
     watch = Watch(RULES[policy])
     found = [watch.see(seen)]
     assert is_it(found[0], first), found
-    if watch.state.busy:
+    if watch.state.recovery.busy:
         watch.on_outcome(End.UNCHANGED)
         return
     found += [watch.see(seen, after=60) for _ in range(3)]
@@ -78,7 +80,7 @@ def test_what_is_done_when(
 def test_an_agent_that_ended_is_told_and_a_shell_where_none_ran_is_not() -> None:
     watch = Watch()
     assert watch.see(ENDED) == []
-    watch.state = evolve(watch.state, agent="claude")
+    watch.state = evolve(watch.state, notice=NoticeState(agent="claude"))
     watch.see(WORKS)
     assert watch.see(ENDED) == ["escalation: the session is ended"]
 
@@ -115,7 +117,7 @@ def test_a_rule_that_stops_does_so_once(policy: Policy) -> None:
     assert watch.see(ASKS) == ["halt: policy"]
     assert watch.steps[-1] == Halt("policy", "enough")
     assert watch.see(verdict(id="another")) == []
-    assert watch.state.halted == "enough"
+    assert watch.state.halt.halted == "enough"
 
 
 def test_a_rule_may_wait() -> None:
@@ -131,7 +133,7 @@ def detections(seen: Sequence[Verdict]) -> list[str | None]:
     watch, found = Watch(RULES["observe"]), []
     for one in seen:
         watch.see(one)
-        news = [step.facts["state"] for step in watch.steps if isinstance(step, Say) and step.name == "detection"]
+        news = [step.facts["state"] for step in watch.steps if isinstance(step, Emit) and step.name == "detection"]
         found.append(news[0] if news else None)
     return found
 
@@ -217,7 +219,7 @@ def test_an_end_without_a_beginning_is_harmless(decision: Any) -> None:
     signature = ASKS.match and ASKS.match.signature
     for end in End:
         after = on_outcome(SessionState(), decision(signature), end)
-        assert (after.counts, after.restarts, after.busy) == (Counts(), Counts(), False)
+        assert (after.recovery.counts, after.recovery.restarts, after.recovery.busy) == (Counts(), Counts(), False)
 
 
 def test_a_look_is_a_value() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.session_state import STALL_LIMIT, Counts, Limits, Loop, SessionState, WatchConfig
-from stallkit_supervisor.state import on_dry_run, on_outcome, on_signal
+from stallkit_supervisor.recovery_state import Counts, Limits, RecoveryState
+from stallkit_supervisor.session_state import STALL_LIMIT, HaltState, Loop, SessionState, WatchConfig
+from stallkit_supervisor.transitions import on_dry_run, on_outcome, on_signal
 from watched_state import ASKS, RULES, WORKS, Watch, verdict
 
 from stallkit.press.decisions import Restart
@@ -22,7 +23,7 @@ def test_the_fourth_in_an_iteration_halts_once() -> None:
         watch.press(End.CLEARED)
     why = "3 recoveries in this iteration, 3 are allowed"
     assert watch.see(ASKS) == [f"limit: {why}", f"halt: {STALL_LIMIT}"]
-    assert watch.state.halted == why
+    assert watch.state.halt.halted == why
     watch.state = on_signal(watch.state)
     told = [f"escalation: it is left alone: {why}"]
     assert [watch.see(verdict(line=f"{number}?")) for number in range(5)] == [told] * 5, "only a person lifts it"
@@ -58,11 +59,11 @@ def test_a_signal_begins_an_iteration() -> None:
     for _ in range(3):
         watch.see(ASKS, after=60)
     assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 2
-    watch.state = on_signal(evolve(watch.state, counts=Counts(2, 5, (1.0,)), restarts=Counts(1, 2)))
+    watch.state = on_signal(evolve(watch.state, recovery=RecoveryState(Counts(2, 5, (1.0,)), Counts(1, 2))))
     assert watch.state.heartbeat and watch.state.heartbeat.unchanged == 0
-    assert (watch.state.counts, watch.state.restarts) == (Counts(0, 5, (1.0,)), Counts(0, 2))
+    assert (watch.state.recovery.counts, watch.state.recovery.restarts) == (Counts(0, 5, (1.0,)), Counts(0, 2))
     assert [watch.see(ASKS, after=60) for _ in range(3)] == [[], [], ["press"]]
-    assert on_signal(watch.state, reset_total=True).counts == Counts(0, 0, (watch.now,))
+    assert on_signal(watch.state, reset_total=True).recovery.counts == Counts(0, 0, (watch.now,))
     assert on_signal(SessionState()) == SessionState()
 
 
@@ -80,17 +81,17 @@ def test_another_session_of_the_name_is_a_new_loop() -> None:
     watch.see(ASKS)
     assert watch.see(verdict(kind="secret"), identity="%2") == ["escalation: a machine never answers a secret"]
     assert loops(watch) == [Loop("%2", new=True)]
-    assert watch.state.counts == Counts(0, 0, (1001.0,)), "the window goes on"
-    assert not watch.state.pressed
+    assert watch.state.recovery.counts == Counts(0, 0, (1001.0,)), "the window goes on"
+    assert not watch.state.prompt.pressed
     assert watch.see(ASKS, identity="%2") == ["press"] and loops(watch) == []
 
 
 def test_a_look_at_what_is_gone_is_none_of_another_session() -> None:
-    watch = Watch(state=SessionState(counts=Counts(2, 2)))
+    watch = Watch(state=SessionState(recovery=RecoveryState(Counts(2, 2))))
     watch.see(WORKS)
     watch.see(verdict("gone"), identity="")
     watch.see(WORKS)
-    assert loops(watch) == [] and watch.state.counts.total == 2
+    assert loops(watch) == [] and watch.state.recovery.counts.total == 2
 
 
 def test_new_loops_in_circles_are_held_by_the_window() -> None:
@@ -102,12 +103,12 @@ def test_new_loops_in_circles_are_held_by_the_window() -> None:
 
 
 def test_a_halt_outlasts_its_session() -> None:
-    watch = Watch(state=SessionState(halted="enough"))
+    watch = Watch(state=SessionState(halt=HaltState("enough")))
     watch.see(ASKS)
     assert watch.see(ASKS, identity="%2") == ["escalation: it is left alone: enough"] and loops(watch) == [
         Loop("%2", new=True)
     ]
-    assert watch.state.halted == "enough"
+    assert watch.state.halt.halted == "enough"
 
 
 GONE_IS_RESTARTED = WatchConfig(Policy("back", rules=[Rule(do="restart", state="gone")]), back_off_s=5.0)
@@ -116,7 +117,7 @@ GONE_IS_RESTARTED = WatchConfig(Policy("back", rules=[Rule(do="restart", state="
 @pytest.mark.parametrize("meanwhile", [False, True])
 @pytest.mark.parametrize("identity", ["%1", ""])  # of a pane whose program ended, of a session that is no more
 def test_what_we_start_again_is_the_same_loop(identity: str, meanwhile: bool) -> None:
-    watch = Watch(GONE_IS_RESTARTED, SessionState(counts=Counts(2, 2)))
+    watch = Watch(GONE_IS_RESTARTED, SessionState(recovery=RecoveryState(Counts(2, 2))))
     watch.see(WORKS)
     gone = verdict("gone")
     assert watch.see(gone, identity=identity) == ["restart"]
@@ -125,7 +126,7 @@ def test_what_we_start_again_is_the_same_loop(identity: str, meanwhile: bool) ->
     watch.state = on_outcome(watch.state, Restart(""), End.CLEARED)
     watch.see(WORKS, identity="%2")
     assert loops(watch) == [Loop("%2", new=False)]
-    assert (watch.state.counts.total, watch.state.restarts.total) == (2, 1)
+    assert (watch.state.recovery.counts.total, watch.state.recovery.restarts.total) == (2, 1)
     watch.see(WORKS, identity="%3")
     assert loops(watch) == [Loop("%3", new=True)], "but that one is not ours"
 

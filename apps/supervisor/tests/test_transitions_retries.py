@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 from stallkit_supervisor.notices import TRIES
-from stallkit_supervisor.session_state import STALL_LIMIT, Counts, Limits, Observed, SessionState, WatchConfig, observed
-from stallkit_supervisor.state import DOUBLINGS, NO_COMMAND
+from stallkit_supervisor.prompt_state import Observed, PromptState, observed
+from stallkit_supervisor.recovery_state import DOUBLINGS, Counts, Limits, RecoveryState
+from stallkit_supervisor.session_state import STALL_LIMIT, NoticeState, SessionState, WatchConfig
+from stallkit_supervisor.transitions import NO_COMMAND
 from watched_state import ASKS, ENDED, RULES, WORKS, Watch, verdict
 
 from stallkit.judging.verdict import Verdict
@@ -24,7 +26,7 @@ def test_what_is_still_there_is_not_pressed_again(end: End) -> None:
         "escalation: it was answered once, or perhaps, and is still there: it is not answered again"
     ]
     assert [watch.see(ASKS, "it moves", after=60) for _ in range(5)] == [[]] * 5
-    assert watch.state.counts == Counts(1, 1, (1001.0,))
+    assert watch.state.recovery.counts == Counts(1, 1, (1001.0,))
 
 
 @pytest.mark.parametrize("end", [End.CLEARED, End.REPLACED, End.GONE])
@@ -32,7 +34,7 @@ def test_what_went_away_may_come_back(end: End) -> None:
     watch = Watch()
     watch.press(end)
     assert watch.see(ASKS) == ["press"]
-    assert watch.state.counts.iteration == 2
+    assert watch.state.recovery.counts.iteration == 2
 
 
 UNSAID = [
@@ -91,7 +93,7 @@ def test_another_session_of_that_name_is_another() -> None:
     watch = Watch()
     watch.press(End.UNCHANGED)
     assert watch.see(ASKS, identity="%2") == ["press"]
-    assert watch.state.counts == Counts(1, 1, (1001.0, 1002.0)), "a new loop: the total begins again"
+    assert watch.state.recovery.counts == Counts(1, 1, (1001.0, 1002.0)), "a new loop: the total begins again"
 
 
 def test_a_look_at_what_is_gone_is_not_another_session() -> None:
@@ -113,7 +115,7 @@ def test_another_session_has_not_been_at_rest() -> None:
 
 def test_a_supervisor_that_was_killed_does_not_press_again() -> None:
     """What it wrote down is read again; the first look may say nothing."""
-    left = SessionState(seen=Observed.kept(str(observed(ASKS))), pressed=True)
+    left = SessionState(prompt=PromptState(seen=Observed.kept(str(observed(ASKS))), pressed=True))
     for looks in ([ASKS], [UNSAID[0], ASKS], [verdict(certainty="maybe"), ASKS]):
         watch = Watch(state=left)
         assert not any("press" in watch.see(look) for look in looks)
@@ -136,7 +138,7 @@ def test_what_was_refused_is_tried_again_and_then_told() -> None:
     watch = Watch()
     for _ in range(TRIES):
         watch.press(End.REFUSED, after=0.5)  # all before a person is told of it anyway
-        assert watch.state.counts == Counts()
+        assert watch.state.recovery.counts == Counts()
     assert watch.see(ASKS) == [f"escalation: it was refused {TRIES} times"]
     assert watch.see(ASKS) == []
     watch.see(WORKS, "it went on")
@@ -150,9 +152,9 @@ def test_a_refused_restart_is_given_back_as_well() -> None:
         watch.see(ENDED, after=60)
     for _ in range(TRIES):
         watch.press(End.REFUSED, ENDED, after=60)
-    assert watch.state.restarts == Counts()
+    assert watch.state.recovery.restarts == Counts()
     assert watch.see(ENDED, after=60) == [f"escalation: it was refused {TRIES} times"]
-    assert watch.state.halted is None
+    assert watch.state.halt.halted is None
 
 
 def test_a_refusal_counts_for_the_prompt_that_it_was_about() -> None:
@@ -162,7 +164,7 @@ def test_a_refusal_counts_for_the_prompt_that_it_was_about() -> None:
     watch.see(verdict(id="another"), "another")
     watch.steps = pressing
     watch.on_outcome(End.REFUSED)
-    assert (watch.state.refused, watch.state.counts, watch.state.pressed) == (0, Counts(), False)
+    assert (watch.state.prompt.refused, watch.state.recovery.counts, watch.state.prompt.pressed) == (0, Counts(), False)
 
 
 # --- restarts ---
@@ -180,7 +182,7 @@ def test_each_restart_waits_longer() -> None:
     assert watch.see(ENDED, after=19.9) == []
     found = watch.see(ENDED, after=0.1)
     assert found == ["limit: restarts: 3 recoveries in this iteration, 3 are allowed", f"halt: {STALL_LIMIT}"]
-    assert watch.state.counts == Counts(), "presses have a limit of their own"
+    assert watch.state.recovery.counts == Counts(), "presses have a limit of their own"
 
 
 @pytest.mark.parametrize("end", [End.UNCHANGED, End.UNKNOWN])
@@ -194,13 +196,13 @@ def test_a_restart_that_nobody_saw_succeed_is_not_typed_again(end: End) -> None:
 
 def test_the_pause_has_an_end() -> None:
     many = Limits(10_000, 10_000, 10_000)
-    watch = Watch(evolve(RESTARTS, restarts=many), SessionState(restarts=Counts(5000, 5000)))
+    watch = Watch(evolve(RESTARTS, restarts=many), SessionState(recovery=RecoveryState(restarts=Counts(5000, 5000))))
     watch.press(End.CLEARED, ENDED)
-    assert watch.state.restart_from == watch.now + 5.0 * 2**DOUBLINGS
+    assert watch.state.recovery.restart_from == watch.now + 5.0 * 2**DOUBLINGS
 
 
 def test_without_a_command_nothing_is_tried_again_and_again() -> None:
     config = evolve(RULES["daemon"], can_restart=False)
-    watch = Watch(config, SessionState(agent="claude"))
+    watch = Watch(config, SessionState(notice=NoticeState(agent="claude")))
     told = [watch.see(ENDED, after=60) for _ in range(6)]
     assert told == [[f"escalation: a rule of policy daemon: restart where state ended; {NO_COMMAND}"], *[[]] * 5]

@@ -1,4 +1,4 @@
-"""The supervisor's commands as a user types them: watch, supervise, status, incidents, policy, send, wait-ready."""
+"""The supervisor's commands as a user types them: watch, supervise, status, incidents, policy, send, wait."""
 
 from __future__ import annotations
 
@@ -300,9 +300,9 @@ def test_text_is_held_while_a_prompt_stands_there(stallkit: Command, server: Ser
     assert "hello" not in server.tmux("capture-pane", "-p", "-t", "=harm:")
     named = f"exec -a claude {sys.executable} {shlex.quote(str(program))} ask"
     server.start("agent", "bash", "-c", named, shows="Press any key").close()
-    assert stallkit("wait-ready", "tmux:agent", *stallkit.at).returncode == 2, "nobody allowed it"
+    assert stallkit("wait", "tmux:agent", *stallkit.at).returncode == 2, "nobody allowed it"
     allowed = allowing(stallkit.folder, "shell_tools:press_any_key")
-    ready = stallkit.json("wait-ready", "tmux:agent", "--policy", allowed, *stallkit.at)
+    ready = stallkit.json("wait", "tmux:agent", "--policy", allowed, *stallkit.at)
     assert (ready["ready"], ready["dismissed"]) == ("ready", ["shell_tools:press_any_key"])
     sent = stallkit("send", "tmux:agent", "run the tests", *stallkit.at)
     assert (sent.returncode, sent.stdout) == (0, "tmux:agent: typed\n")
@@ -323,12 +323,12 @@ def test_a_text_of_which_nothing_was_seen_is_no_success(stallkit: Command, serve
 
 def test_a_start_that_needs_a_person_or_vanishes_is_told(stallkit: Command, server: Server) -> None:
     ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
-    assert stallkit("wait-ready", "tmux:harm", *stallkit.at).returncode == 2
+    assert stallkit("wait", "tmux:harm", *stallkit.at).returncode == 2
     server.tmux("new-session", "-d", "-s", "dies", "sh", "-c", "exit 3")
-    assert stallkit("wait-ready", "tmux:dies", *stallkit.at).returncode == 4
+    assert stallkit("wait", "tmux:dies", *stallkit.at).returncode == 4
     server.tmux("new-session", "-d", "-s", "slow", "sleep", "100")
-    later = stallkit.start("wait-ready", "tmux:later", "--json", *stallkit.at)
+    later = stallkit.start("wait", "tmux:later", "--json", *stallkit.at)
     wait_for(lambda: had_a_child(later.process.pid), "a look at what is not there")
     ask(server, "later", "read -p 'Delete all? [y/N] '", "Delete")
     assert later.process.wait(30) == 2, later.errors
-    assert stallkit("wait-ready", "tmux:slow", "--timeout", "1", *stallkit.at).returncode == 6
+    assert stallkit("wait", "tmux:slow", "--timeout", "1", *stallkit.at).returncode == 6

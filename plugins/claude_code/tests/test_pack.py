@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import stallkit_claude_code
 from stallkit_operator.escalate import draft_of
+from stallkit_supervisor.notice_subject import subject_of
 from stallkit_supervisor.notify.notice import how_many
-from stallkit_supervisor.topic import topic_of
 
 from stallkit import Engine, Match, Screen, load_pack
 from stallkit.evidence.facts import KernelFacts, TtyFacts
@@ -187,7 +187,7 @@ def test_a_question_is_read_with_its_options(
 def test_a_list_shows_the_command_not_the_tip_above_it() -> None:
     seen = open_target(f"file:{SCREENS}/tool_permission/hit-bash-narrow.txt").capture()
     verdict = judge(Engine([PACK]).detect(seen.screen), seen)
-    topic = topic_of(verdict)
+    topic = subject_of(verdict)
     assert topic is not None and draft_of("tmux:a", topic, verdict, seen).asked == "rm -rf build && ls"
 
 

@@ -53,7 +53,7 @@ def main() -> int:
     parser.add_argument("--policy", nargs="+", default=list(POLICIES), choices=POLICIES)
     parser.add_argument("--runs", type=int, default=3, help="rounds under each policy (3)")
     parser.add_argument(
-        "--hung-after", type=float, default=HUNG_S, metavar="S", help=f"when a session counts as hung ({HUNG_S:g})"
+        "--hang-timeout", type=float, default=HUNG_S, metavar="S", help=f"when a session counts as hung ({HUNG_S:g})"
     )
     parser.add_argument("--short", action="store_true", help="three agents of one kind, one round under rules")
     parser.add_argument("--last", action="store_true", help="drive nothing, tell the rounds that are kept")
@@ -75,7 +75,7 @@ def main() -> int:
         policies, runs = (["rules"], 1) if given.short else (given.policy, given.runs)
         for number in range(1, runs + 1):
             for policy in policies:
-                found = _round(cast, policy, number, given.hung_after, given.programs.absolute(), given.kept)
+                found = _round(cast, policy, number, given.hang_timeout, given.programs.absolute(), given.kept)
                 (kept / f"{number}-{policy}.jsonl").write_text(written(found))
     rounds = [read(file.read_text().splitlines()) for file in sorted(kept.glob("*.jsonl"))]
     if given.json:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
-from stallkit_supervisor.topic import What, cleared_by, topic_of
+from stallkit_supervisor.notice_subject import Need, cleared_by, subject_of
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Kind
@@ -212,20 +212,20 @@ def _kept(done: Item, why: str) -> Answered:
 def _at_session(attempt: _Attempt) -> Answered:
     item = attempt.item
     verdict, seen = observe(attempt.transport, attempt.engine, sleep=attempt.sleep)
-    topic = topic_of(verdict)
-    now = None if topic is None else draft_of(item.session, topic, verdict, seen)
-    if topic is None or now is None or (now.about, now.identity) != (item.about, item.identity):
+    subject = subject_of(verdict)
+    now = None if subject is None else draft_of(item.session, subject, verdict, seen)
+    if subject is None or now is None or (now.about, now.identity) != (item.about, item.identity):
         if now is not None and now.identity == item.identity and verdict.certainty is not Certainty.SURE:
             return attempt.told(Result.REFUSED, "it cannot be seen for sure what is there now, nothing was pressed")
-        what = "nothing waits there now" if topic is None else "something else is there now"
+        what = "nothing waits there now" if subject is None else "something else is there now"
         return attempt.over(f"{what}, nothing was pressed", gone=seen.identity != item.identity or seen.alive is False)
     if seen.sealed:
         return attempt.told(Result.REFUSED, SEALED)
-    if topic.what in COMPOSER:
+    if subject.need in COMPOSER:
         return _compose(attempt)
-    if topic.what is not PROMPT or now.secret:
+    if subject.need is not PROMPT or now.secret:
         secret = "it asks for a secret or a login: answer it at its own terminal"
-        return attempt.told(Result.REFUSED, secret if now.secret else _no_text(topic.what))
+        return attempt.told(Result.REFUSED, secret if now.secret else _no_text(subject.need))
     if now.kind == Kind.EDITOR and not isinstance(attempt.given, Choice):
         return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
@@ -281,5 +281,5 @@ def _changed(attempt: _Attempt, now: Draft) -> Answered:
     return Answered(Result.CHANGED, why, attempt.queue.rebind(attempt.item.id, attempt.claim, now))
 
 
-def _no_text(what: What) -> str:
+def _no_text(what: Need) -> str:
     return f"it is {what}: no text answers that; see to it, then: stallkit stuck decline"

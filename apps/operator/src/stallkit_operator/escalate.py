@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Mapping
 
+from stallkit_supervisor.notice_subject import Need, NoticeSubject
 from stallkit_supervisor.notify.notice import how_many
-from stallkit_supervisor.topic import Topic, What
 
 from stallkit.detect.dialog import Role
 from stallkit.detect.menu import menu_of
@@ -23,8 +23,8 @@ from stallkit_operator.item import Choice, ChoiceKind, Draft, Source, action_of
 
 __all__ = ["COMPOSER", "PROMPT", "choices", "draft_of"]
 
-PROMPT = What.WAITS  # answered by keys at the prompt
-COMPOSER = frozenset({What.ASKS, What.FAILED})  # answered by a text in the agent's composer
+PROMPT = Need.WAITS  # answered by keys at the prompt
+COMPOSER = frozenset({Need.ASKS, Need.FAILED})  # answered by a text in the agent's composer
 _SEALED = "(Its sandbox is sealed: this cannot be answered.  Rebuild it, or decline this to take it off the list.)"
 _KINDS = {
     Role.ONCE: ChoiceKind.ALLOW_ONCE,
@@ -33,18 +33,18 @@ _KINDS = {
 }
 
 
-def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot, screen: bool = False) -> Draft:
-    """The item of what a person is told of this look; `topic` is what it is, as `topic_of` gives it.
+def draft_of(target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, screen: bool = False) -> Draft:
+    """The item of what a person is told of this look; `subject` is what it is, as `subject_of` gives it.
 
     It holds the rows of the prompt alone, or the whole `screen`; an answer is bound to the same either way.
     """
-    inside = topic.by == "askpass"
+    inside = subject.by == "askpass"
     source = Source.ASKPASS if inside else Source.PROMPT
-    asks = topic.what is PROMPT and not inside
+    asks = subject.need is PROMPT and not inside
     secret = inside or (asks and (verdict.kind in NEVER_ANSWERED or is_secret(verdict, seen)))
-    words, fingerprint = _words(topic, verdict), _fingerprint(verdict, seen)
-    action = action_of(seen.identity, topic.key, fingerprint if asks else "", words)
-    if screen and topic.what is PROMPT and not topic.message:
+    words, fingerprint = _words(subject, verdict), _fingerprint(verdict, seen)
+    action = action_of(seen.identity, subject.key, fingerprint if asks else "", words)
+    if screen and subject.need is PROMPT and not subject.message:
         words = seen.screen.text.rstrip()
     dialog, fields = verdict.detection.dialog, asked_fields(verdict) if asks and not secret else {}
     if seen.sealed:
@@ -52,11 +52,11 @@ def draft_of(target: str, topic: Topic, verdict: Verdict, seen: Snapshot, screen
     return Draft(
         session=target,
         source=source,
-        kind=topic.kind if asks and topic.kind else str(topic.what),
+        kind=subject.kind if asks and subject.kind else str(subject.need),
         words=words,
         options=choices(verdict) if asks and not secret and not seen.sealed else (),
         action=action,
-        about=topic.key,
+        about=subject.key,
         identity=seen.identity,
         secret=secret,
         asked=fields.get("question") or fields.get("command") or "",
@@ -102,9 +102,9 @@ def _fingerprint(verdict: Verdict, seen: Snapshot) -> str:
     return "\n".join(row.text for row in dialog.rows) if dialog else seen.screen.fingerprint
 
 
-def _words(topic: Topic, verdict: Verdict) -> str:
-    if topic.message:
-        return topic.message
-    if topic.what is not PROMPT:
+def _words(subject: NoticeSubject, verdict: Verdict) -> str:
+    if subject.message:
+        return subject.message
+    if subject.need is not PROMPT:
         return "; ".join(verdict.reasons)
     return "\n".join(verdict.asking_rows)

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Self
 
 from attrs import evolve, field, frozen
+from stallkit_supervisor.notice_subject import ClearedBy, ending
 from stallkit_supervisor.notify.notice import in_a_line, question_first
-from stallkit_supervisor.topic import ClearedBy, ending
 
 from stallkit.errors import StallkitError
 from stallkit.json_form import Time, alike, json_form

@@ -8,8 +8,8 @@ from typing import Collection
 
 from attrs import evolve
 from stallkit_supervisor.escalations import Filed
+from stallkit_supervisor.notice_subject import ClearedBy, Need, NoticeSubject, cleared_by
 from stallkit_supervisor.sources import socket_of
-from stallkit_supervisor.topic import ClearedBy, Topic, What, cleared_by
 
 from stallkit.config import queue_file, records_screens
 from stallkit.detect.signature import Certainty, State
@@ -50,14 +50,14 @@ class Filing:
         if not held:
             return None
         item = held[max(held)]
-        what = What(item.kind) if item.kind in set(What) else What.WAITS
-        kind = item.kind if what is What.WAITS else None
+        what = Need(item.kind) if item.kind in set(Need) else Need.WAITS
+        kind = item.kind if what is Need.WAITS else None
         told_at = item.told_at or item.created
         return Filed(item.about, what, kind, item.identity, item.created, item.told, told_at, item.open)
 
-    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
+    def file(self, target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, since: float) -> int:
         """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
-        draft = evolve(draft_of(target, topic, verdict, seen, self._screens), server=self._server, since=since)
+        draft = evolve(draft_of(target, subject, verdict, seen, self._screens), server=self._server, since=since)
         for item in self._open.get(target, {}).values():
             same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
             if same and self._queue.item(item.id).state in (*OPEN, ItemState.DECLINED):
@@ -81,13 +81,15 @@ class Filing:
         over = self._queue.over(held).values()
         return any(item.state is ItemState.ANSWERED and (item.at or 0.0) > looked for item in over)
 
-    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot, by: str | None) -> None:
-        """Cancel what a look shows no more; `topic` is what there is to tell of it.  Raises StoreError."""
+    def look(
+        self, target: str, subject: NoticeSubject | None, verdict: Verdict, seen: Snapshot, by: str | None
+    ) -> None:
+        """Cancel what a look shows no more; `subject` is what there is to tell of it.  Raises StoreError."""
         held = self._open.get(target)
-        if not held or (topic is None and verdict.certainty is not Certainty.SURE):
+        if not held or (subject is None and verdict.certainty is not Certainty.SURE):
             return
         for item in list(held.values()):
-            if topic is not None and item.about == topic.key and item.identity == seen.identity:
+            if subject is not None and item.about == subject.key and item.identity == seen.identity:
                 continue
             gone = verdict.state is State.GONE or item.identity != seen.identity
             self._end(target, item, by or cleared_by(item.kind, gone))

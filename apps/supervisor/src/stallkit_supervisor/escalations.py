@@ -8,17 +8,17 @@ from attrs import frozen
 
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit_supervisor.topic import Topic, What
+from stallkit_supervisor.notice_subject import Need, NoticeSubject
 
 __all__ = ["Escalations", "Filed"]
 
 
 @frozen
 class Filed:
-    """What an earlier supervisor told of a session, by the key of its topic; times are seconds of the wall clock."""
+    """What an earlier supervisor told of a session, by the key of its subject; times are seconds of the wall clock."""
 
     key: str
-    what: What
+    what: Need
     kind: str | None
     identity: str  # of the session that it was told of
     since: float  # it is there
@@ -34,7 +34,7 @@ class Escalations(Protocol):
         """What an earlier supervisor told of a session, and did not see the end of; the latest."""
         ...
 
-    def file(self, target: str, topic: Topic, verdict: Verdict, seen: Snapshot, since: float) -> int:
+    def file(self, target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, since: float) -> int:
         """The number of what a person is about to be told, there `since`; it is on the disk on return."""
         ...
 
@@ -46,8 +46,10 @@ class Escalations(Protocol):
         """Whether what this look shows was answered after it, a moment ago: the next one shows what that led to."""
         ...
 
-    def look(self, target: str, topic: Topic | None, verdict: Verdict, seen: Snapshot, by: str | None) -> None:
-        """Take back what this look, after which there is `topic` to tell, shows no more; `by` says how it ended."""
+    def look(
+        self, target: str, subject: NoticeSubject | None, verdict: Verdict, seen: Snapshot, by: str | None
+    ) -> None:
+        """Take back what this look, after which there is `subject` to tell, shows no more; `by` says how it ended."""
         ...
 
     def missing(self, identities: Collection[str]) -> Collection[str]:

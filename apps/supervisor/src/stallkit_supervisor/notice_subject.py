@@ -20,10 +20,10 @@ from stallkit.evidence.ended_turn import LASTING, TurnOutcome, class_of
 from stallkit.evidence.signal import decisive
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["BY_STATE", "ClearedBy", "Topic", "What", "cleared_by", "ending", "topic_of"]
+__all__ = ["BY_STATE", "ClearedBy", "NoticeSubject", "Need", "cleared_by", "ending", "subject_of"]
 
 
-class What(StrEnum):
+class Need(StrEnum):
     """What a person is told of."""
 
     WAITS = "waits"  # for a key or a text
@@ -46,7 +46,7 @@ class ClearedBy(StrEnum):
     GONE = "gone with its session"
 
 
-_BY_ITSELF = frozenset({What.LIMIT, What.HUNG, What.RETRYING, What.UNKNOWN})
+_BY_ITSELF = frozenset({Need.LIMIT, Need.HUNG, Need.RETRYING, Need.UNKNOWN})
 
 
 def cleared_by(what: str | None, gone: bool) -> ClearedBy:
@@ -63,13 +63,13 @@ def ending(by: str) -> str:
     return by if by in (ClearedBy.TYPED, ClearedBy.ITSELF, ClearedBy.GONE) else f"answered by {by}"
 
 
-_TURNS = {TurnOutcome.ASKS: What.ASKS, TurnOutcome.FAILED: What.FAILED, TurnOutcome.DONE: What.DONE}
+_TURNS = {TurnOutcome.ASKS: Need.ASKS, TurnOutcome.FAILED: Need.FAILED, TurnOutcome.DONE: Need.DONE}
 BY_STATE = {
-    State.WAITING: What.WAITS,
-    State.QUOTA: What.LIMIT,
-    State.ENDED: What.ENDED,
-    State.GONE: What.ENDED,
-    State.UNKNOWN: What.UNKNOWN,
+    State.WAITING: Need.WAITS,
+    State.QUOTA: Need.LIMIT,
+    State.ENDED: Need.ENDED,
+    State.GONE: Need.ENDED,
+    State.UNKNOWN: Need.UNKNOWN,
 }
 
 # Numbers that move by themselves: with a unit of time or of a count, percentages, clocks, countdowns, fractions.
@@ -85,7 +85,7 @@ _MOST = 2_000  # characters of the words
 
 
 @frozen
-class Topic:
+class NoticeSubject:
     """What a person may be told of; two are equal where it is the same: what it is, who knows it by, and its words.
 
     `words` are without what moves, and not redacted.  `sure`, `message` and what is known of its numbers are of one
@@ -93,7 +93,7 @@ class Topic:
     fell twice in a row, alone, is a countdown, and left out of the words (`counters`).
     """
 
-    what: What
+    need: Need
     by: str = ""  # the signature, the class of an error, or the source of a signal
     words: str = ""
     sure: bool = field(default=True, eq=False)
@@ -106,21 +106,21 @@ class Topic:
     @property
     def key(self) -> str:
         """It as one short word, to be stored: it holds nothing of the words."""
-        shown = f"{self.what} {self.by} {self.words}"
+        shown = f"{self.need} {self.by} {self.words}"
         return hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:16]
 
-    def after(self, before: Topic | None) -> Topic:
+    def after(self, before: NoticeSubject | None) -> NoticeSubject:
         """It as the look after another one shows it, without the countdowns that are known by then.
 
-        >>> looks = [Topic(What.WAITS, "menu", f"Starts by itself, {left} left") for left in (9, 8, 7, 6)]
+        >>> looks = [NoticeSubject(Need.WAITS, "menu", f"Starts by itself, {left} left") for left in (9, 8, 7, 6)]
         >>> second = looks[1].after(looks[0])
         >>> third = looks[2].after(second)
         >>> third == looks[3].after(third)
         True
         """
-        if before is None or (before.what, before.by) != (self.what, self.by):
+        if before is None or (before.need, before.by) != (self.need, self.by):
             return self
-        if self.what is What.FAILED and not before.words:
+        if self.need is Need.FAILED and not before.words:
             return evolve(self, words="")  # it gave up what it was told to have failed with
         masked = self._without(before.counters)
         changed = _changed(before.words, masked.words)
@@ -128,48 +128,48 @@ class Topic:
             masked = self._without(before.counters | (changed & before.changed))
         return evolve(masked, changed=changed or (before.changed if masked.words == before.words else changed))
 
-    def _without(self, counters: frozenset[int]) -> Topic:
+    def _without(self, counters: frozenset[int]) -> NoticeSubject:
         """It without the numbers at these places."""
         places = count()
         words = _NUMBER.sub(lambda found: "0" if next(places) in counters else found.group(), self.words)
         return evolve(self, words=words, counters=counters)
 
 
-def topic_of(verdict: Verdict) -> Topic | None:
+def subject_of(verdict: Verdict) -> NoticeSubject | None:
     """What there is to tell of this look; None where it works."""
     if verdict.inside is not None and verdict.state is State.WORKING:
-        return Topic(What.WAITS, "askpass", _still(verdict.inside), message=verdict.inside)
+        return NoticeSubject(Need.WAITS, "askpass", _still(verdict.inside), message=verdict.inside)
     if verdict.hung is not None:
-        return Topic(What.HUNG, message="; ".join(verdict.hung.evidence))
+        return NoticeSubject(Need.HUNG, message="; ".join(verdict.hung.evidence))
     if verdict.state is State.WORKING and verdict.retrying is not None:
         error = class_of(verdict.retrying)
         lasts = error in LASTING
-        because = What.FAILED if lasts else What.RETRYING
-        return Topic(because, error if lasts else "", tries_again=not lasts, message=verdict.retrying)
+        because = Need.FAILED if lasts else Need.RETRYING
+        return NoticeSubject(because, error if lasts else "", tries_again=not lasts, message=verdict.retrying)
     turn = verdict.ended_turn if verdict.state is State.IDLE else None
-    what = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
-    if what is None:
+    need = _TURNS[turn.how] if turn else BY_STATE.get(verdict.state)
+    if need is None:
         return None
     sure, kind = verdict.certainty is Certainty.SURE, str(verdict.kind) if verdict.kind else None
-    tries_again = what is What.LIMIT and verdict.retrying is not None
+    tries_again = need is Need.LIMIT and verdict.retrying is not None
     if turn is not None:
-        return Topic(what, turn.error or "", _still(turn.message), sure, message=turn.message)
-    if what is What.ENDED:  # however that is known: what the agent left, then the prompt of its shell
-        return Topic(what, sure=sure)
-    if what is What.LIMIT:  # whichever signature or signal says so: one look shows it so, the next otherwise
-        return Topic(what, sure=sure or tries_again, kind=kind, tries_again=tries_again)
+        return NoticeSubject(need, turn.error or "", _still(turn.message), sure, message=turn.message)
+    if need is Need.ENDED:  # however that is known: what the agent left, then the prompt of its shell
+        return NoticeSubject(need, sure=sure)
+    if need is Need.LIMIT:  # whichever signature or signal says so: one look shows it so, the next otherwise
+        return NoticeSubject(need, sure=sure or tries_again, kind=kind, tries_again=tries_again)
     match, says = verdict.match, decisive(verdict.signals)
     if match is not None and match.signature.state is verdict.state:
-        words = _still(_rows(verdict, match)) if what is What.WAITS else ""
+        words = _still(_rows(verdict, match)) if need is Need.WAITS else ""
         by = f"{match.pack.name}:{match.signature.id}"
-        return Topic(what, by, words, sure, kind)
+        return NoticeSubject(need, by, words, sure, kind)
     if says is not None and says.state is verdict.state:
-        return Topic(what, says.source, _still(says.words), sure, kind)
-    unseen = verdict.inside if what is What.WAITS else None
-    line = unseen or (verdict.detection.screen.prompt_line.text if what is What.WAITS else "")
+        return NoticeSubject(need, says.source, _still(says.words), sure, kind)
+    unseen = verdict.inside if need is Need.WAITS else None
+    line = unseen or (verdict.detection.screen.prompt_line.text if need is Need.WAITS else "")
     if verdict.by_read:  # perhaps in a spinner's row, with numbers of its own: they and its kind change at each look
-        return Topic(what, "read", _NUMBER.sub("0", _still(line)), sure, kind, unseen or "")
-    return Topic(what, kind or "", _still(line), sure, kind, unseen or "")
+        return NoticeSubject(need, "read", _NUMBER.sub("0", _still(line)), sure, kind, unseen or "")
+    return NoticeSubject(need, kind or "", _still(line), sure, kind, unseen or "")
 
 
 def _rows(verdict: Verdict, match: Match) -> str:

@@ -17,9 +17,9 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.compose import doubt
 from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
-from stallkit_supervisor.session_state import Moment, Say, SessionState, Step, WatchConfig
-from stallkit_supervisor.telling import Cleared, Tell, on_topic
-from stallkit_supervisor.topic import ClearedBy, Topic, What, cleared_by, ending
+from stallkit_supervisor.notice_subject import ClearedBy, Need, NoticeSubject, cleared_by, ending
+from stallkit_supervisor.notification import Cleared, Tell, on_subject
+from stallkit_supervisor.session_state import Emit, NoticeState, SessionState, Step, Tick, WatchConfig
 
 __all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]
 
@@ -49,107 +49,106 @@ def _unnamed(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> str |
     chats = sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
     kernel = snapshot.kernel
     first = next(iter(kernel.readers or kernel.members), None) if kernel else None
-    return ((first.script if first else None) or snapshot.foreground) if chats else state.unnamed
+    return ((first.script if first else None) or snapshot.foreground) if chats else state.notice.unnamed
 
 
-def tell(state: SessionState, moment: Moment, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
+def tell(state: SessionState, tick: Tick, steps: Sequence[Step]) -> tuple[SessionState, tuple[Step, ...]]:
     """Tell a person of it, or that it is over; `steps` are those that the look leads to already.
 
     A rule that leaves it as it is, and a shell where no agent ran, are quiet.
     """
-    verdict, decision, config = moment.verdict, moment.decision, moment.config
-    unnamed = _unnamed(state, verdict, moment.snapshot)
-    rule = config.policy.rule_for(verdict, moment.scene) if isinstance(decision, Ignore | Wait) else None
+    verdict, decision, config = tick.verdict, tick.decision, tick.config
+    unnamed = _unnamed(state, verdict, tick.snapshot)
+    rule = config.policy.rule_for(verdict, tick.scene) if isinstance(decision, Ignore | Wait) else None
     left = rule is not None and rule.do is not Act.RESUME
-    nobody = state.agent is None and unnamed is None
+    nobody = state.notice.agent is None and unnamed is None
     shell = verdict.state is State.ENDED and nobody and verdict.ended in (None, AfterExit.SHELL)
     quiet = left or shell
-    known, says = on_topic(
-        state.telling,
-        None if quiet else _seen_to_wait(unnamed, moment),
-        moment.now,
+    known, says = on_subject(
+        state.notice.notification,
+        None if quiet else _seen_to_wait(unnamed, tick),
+        tick.now,
         config.notify,
         works=quiet or verdict.certainty is Certainty.SURE,
-        busy=state.busy or _tries(state, decision, config),
-        said=any(isinstance(step, Say) and step.name in _NOTICES for step in steps),
+        busy=state.recovery.busy or _tries(state, decision, config),
+        said=any(isinstance(step, Emit) and step.name in _NOTICES for step in steps),
     )
-    ended = [one for one in says if isinstance(one, Tell) and one.topic.what is What.DONE]
-    worked = verdict.state is State.WORKING or (state.worked and not ended)
-    told = [one for one in says if state.worked or one not in ended]
+    ended = [one for one in says if isinstance(one, Tell) and one.subject.need is Need.DONE]
+    worked = verdict.state is State.WORKING or (state.notice.worked and not ended)
+    told = [one for one in says if state.notice.worked or one not in ended]
     gone = verdict.state is State.GONE
-    after = tuple(_told(one, state, moment) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
-    if any(one.topic.what is What.ENDED for one in says if isinstance(one, Cleared)):
+    after = tuple(_told(one, state, tick) if isinstance(one, Tell) else _over(one, state, gone) for one in told)
+    if any(one.subject.need is Need.ENDED for one in says if isinstance(one, Cleared)):
         unnamed = None
-    same = known is state.telling and worked == state.worked and unnamed == state.unnamed
-    return state if same else evolve(state, telling=known, worked=worked, unnamed=unnamed), after
+    return evolve(state, notice=NoticeState(known, state.notice.agent, unnamed, worked)), after
 
 
-def _seen_to_wait(unnamed: str | None, moment: Moment) -> Topic | None:
-    """The topic, as sure where an agent that no pack names is seen to read: by its screen it never is."""
-    topic, seen = moment.topic, moment.snapshot
+def _seen_to_wait(unnamed: str | None, tick: Tick) -> NoticeSubject | None:
+    """The subject, as sure where an agent that no pack names is seen to read: by its screen it never is."""
+    subject, seen = tick.subject, tick.snapshot
     reads = seen.kernel is not None and seen.kernel.listening is True and seen.quiet_s != 0
-    return evolve(topic, sure=True) if topic is not None and unnamed is not None and reads else topic
+    return evolve(subject, sure=True) if subject is not None and unnamed is not None and reads else subject
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
     """Whether the policy is about to do something about it by itself."""
-    able = not (config.policy.patient or state.pressed or state.halted or state.held)
-    return able and isinstance(decision, Press | Choose | Restart | Send) and state.refused < TRIES
+    able = not (config.policy.patient or state.prompt.pressed or state.halt.halted or state.halt.held)
+    return able and isinstance(decision, Press | Choose | Restart | Send) and state.prompt.refused < TRIES
 
 
-def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Say, ...]:
+def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Emit, ...]:
     """That what was told of a session is over: another one has its name, or it is gone."""
-    _, says = on_topic(state.telling, None, now, config.notify, works=True)
+    _, says = on_subject(state.notice.notification, None, now, config.notify, works=True)
     return tuple(_over(one, state, gone=True) for one in says if isinstance(one, Cleared))
 
 
-def _over(one: Cleared, state: SessionState, gone: bool) -> Say:
-    what, waited_s = one.topic, round(one.waited_s, 1)
-    ours = one.over or (not gone and (one.answered or state.busy))
-    by = ClearedBy.STALLKIT if ours else cleared_by(what.what, gone)
-    facts = {"what": str(what.what), "waited_s": waited_s, "blocked_s": waited_s, "told": one.told}
-    facts |= {"kind": what.kind, "agent": state.agent or state.unnamed, "signature": what.by or None}
-    return ended_by(Say("cleared", facts), by)
+def _over(one: Cleared, state: SessionState, gone: bool) -> Emit:
+    subject, waited_s = one.subject, round(one.waited_s, 1)
+    ours = one.over or (not gone and (one.answered or state.recovery.busy))
+    by = ClearedBy.STALLKIT if ours else cleared_by(subject.need, gone)
+    facts = {"what": str(subject.need), "waited_s": waited_s, "blocked_s": waited_s, "told": one.told}
+    facts |= {"kind": subject.kind, "agent": state.notice.who, "signature": subject.by or None}
+    return ended_by(Emit("cleared", facts), by)
 
 
-def still(before: SessionState, after: SessionState, now: float) -> tuple[Say, ...]:
+def still(before: SessionState, after: SessionState, now: float) -> tuple[Emit, ...]:
     """That what an earlier supervisor told of is still there, at the first look that shows it."""
-    known, told = before.telling, after.telling
+    known, told = before.notice.notification, after.notice.notification
     if known is None or told is None or not known.key or told.key or told.appeared != known.appeared:
         return ()
-    facts = {"what": str(told.topic.what), "waited_s": round(now - told.appeared, 1), "told": known.told}
-    return (Say("still", {**facts, "agent": after.agent, "message": told.topic.message or None}),)
+    facts = {"what": str(told.subject.need), "waited_s": round(now - told.appeared, 1), "told": known.told}
+    return (Emit("still", {**facts, "agent": after.notice.agent, "message": told.subject.message or None}),)
 
 
-def ended_by(cleared: Say, by: str) -> Say:
+def ended_by(cleared: Emit, by: str) -> Emit:
     """That it is over, and how it came to that."""
     what, waited_s = cleared.facts["what"], cleared.facts["waited_s"]
-    why = f"it {_NO_MORE[What(what)]}, after {waited_s:.0f} s: {ending(by)}"
-    return Say(cleared.name, {**cleared.facts, "by": str(by), "why": why})
+    why = f"it {_NO_MORE[Need(what)]}, after {waited_s:.0f} s: {ending(by)}"
+    return Emit(cleared.name, {**cleared.facts, "by": str(by), "why": why})
 
 
 _NO_MORE = {
-    What.WAITS: "waits no more",
-    What.ASKS: "asks no more",
-    What.FAILED: "goes on",
-    What.DONE: "goes on",
-    What.ENDED: "runs again",
-    What.LIMIT: "is held up by its limit no more",
-    What.HUNG: "hangs no more",
-    What.RETRYING: "retries no more",
-    What.UNKNOWN: "is known again",
+    Need.WAITS: "waits no more",
+    Need.ASKS: "asks no more",
+    Need.FAILED: "goes on",
+    Need.DONE: "goes on",
+    Need.ENDED: "runs again",
+    Need.LIMIT: "is held up by its limit no more",
+    Need.HUNG: "hangs no more",
+    Need.RETRYING: "retries no more",
+    Need.UNKNOWN: "is known again",
 }
 
 
-def _told(one: Tell, state: SessionState, moment: Moment) -> Say:
-    facts: dict[str, Any] = {"what": str(one.topic.what), "waited_s": round(one.waited_s, 1), "times": one.times}
-    facts |= {"agent": state.agent or state.unnamed, "message": one.topic.message or None}
-    if one.topic.what is What.LIMIT:
-        facts["free_in_s"] = round(left_s) if (left_s := _free_in(state, moment.now)) else None
-    if one.topic.what is What.DONE:
-        return Say("done", facts)
-    why = (_failure_above(moment.verdict), _reason(one.topic, state, moment))
-    return Say("escalation", {**facts, "why": "; ".join(filter(None, why))})
+def _told(one: Tell, state: SessionState, tick: Tick) -> Emit:
+    facts: dict[str, Any] = {"what": str(one.subject.need), "waited_s": round(one.waited_s, 1), "times": one.times}
+    facts |= {"agent": state.notice.who, "message": one.subject.message or None}
+    if one.subject.need is Need.LIMIT:
+        facts["free_in_s"] = round(left_s) if (left_s := state.quota.left_s(tick.now)) else None
+    if one.subject.need is Need.DONE:
+        return Emit("done", facts)
+    why = (_failure_above(tick.verdict), _reason(one.subject, state, tick))
+    return Emit("escalation", {**facts, "why": "; ".join(filter(None, why))})
 
 
 def _failure_above(verdict: Verdict) -> str | None:
@@ -159,11 +158,6 @@ def _failure_above(verdict: Verdict) -> str | None:
         return None
     turn = ended_turn(verdict.detection.screen, top=match.spans[0].line, words=verdict.detection.words)
     return turn.message if turn.how is TurnOutcome.FAILED else None
-
-
-def _free_in(state: SessionState, now: float) -> float | None:
-    """Seconds until the limit is free again; None where that is unknown, or should be over."""
-    return state.free_at - now if state.free_at is not None and state.free_at > now else None
 
 
 def _act(decision: Press | Choose | Restart | Send) -> str:
@@ -178,22 +172,22 @@ def _act(decision: Press | Choose | Restart | Send) -> str:
 
 
 _BY_ITSELF = {
-    What.ASKS: "its turn ended with a question",
-    What.FAILED: "its turn ended with an error",
-    What.LIMIT: "a usage limit holds it up",
-    What.HUNG: "it says that it works, and nothing happens",
-    What.RETRYING: "it tries again by itself",
+    Need.ASKS: "its turn ended with a question",
+    Need.FAILED: "its turn ended with an error",
+    Need.LIMIT: "a usage limit holds it up",
+    Need.HUNG: "it says that it works, and nothing happens",
+    Need.RETRYING: "it tries again by itself",
 }
 
 
-def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
+def _reason(subject: NoticeSubject, state: SessionState, tick: Tick) -> str:
     """Why a person is told, and when the policy does something about it."""
-    decision, now, config = moment.decision, moment.now, moment.config
-    if state.halted is not None:
-        return f"it is left alone: {state.halted}"
-    if isinstance(decision, Press | Choose | Restart | Send) and state.pressed and not state.busy:
+    decision, now, config = tick.decision, tick.now, tick.config
+    if state.halt.halted is not None:
+        return f"it is left alone: {state.halt.halted}"
+    if isinstance(decision, Press | Choose | Restart | Send) and state.prompt.pressed and not state.recovery.busy:
         return ANSWERED
-    if isinstance(decision, Send) and (why := doubt(moment.verdict, moment.snapshot)):
+    if isinstance(decision, Send) and (why := doubt(tick.verdict, tick.snapshot)):
         return f"policy {config.policy.name} {_act(decision)} only where that is safe: {why}"
     if isinstance(decision, Press | Choose | Restart | Send):
         act = _act(decision)
@@ -202,12 +196,12 @@ def _reason(topic: Topic, state: SessionState, moment: Moment) -> str:
         return f"policy {config.policy.name} {act} {when}"
     if isinstance(decision, Escalate | Stop):
         return decision.why
-    if topic.what is What.FAILED and topic.by:
-        tries = moment.verdict.retrying is not None
-        return f"{'it tries again what will fail again' if tries else _BY_ITSELF[What.FAILED]}: {topic.by}"
-    if topic.what is What.LIMIT and (left_s := _free_in(state, now)):
+    if subject.need is Need.FAILED and subject.by:
+        tries = tick.verdict.retrying is not None
+        return f"{'it tries again what will fail again' if tries else _BY_ITSELF[Need.FAILED]}: {subject.by}"
+    if subject.need is Need.LIMIT and (left_s := state.quota.left_s(now)):
         for_s = f"{left_s:.0f} s" if left_s < 100 else f"{left_s / 60:.0f} minutes"
-        return f"{_BY_ITSELF[What.LIMIT]}, for {for_s} more"
-    if topic.by == "askpass":
-        return f"inside its work {topic.message}"
-    return _BY_ITSELF.get(topic.what, f"it {topic.what}")
+        return f"{_BY_ITSELF[Need.LIMIT]}, for {for_s} more"
+    if subject.by == "askpass":
+        return f"inside its work {subject.message}"
+    return _BY_ITSELF.get(subject.need, f"it {subject.need}")

@@ -1,7 +1,6 @@
 """When a person is told of a session: soon, once, again after a while, and that it is over.  Pure.
 
-Telling is never patient: it does not wait for a screen at rest, nor for a policy that acts later.  Times are seconds of
-one monotonic clock.
+It does not wait for a screen at rest, nor for a policy that acts later.  Times are seconds of one monotonic clock.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from attrs import Attribute, evolve, field, frozen
 
 from stallkit.press.gate import REST_S
 from stallkit.settings import seconds
-from stallkit_supervisor.topic import Topic, What
+from stallkit_supervisor.notice_subject import Need, NoticeSubject
 
-__all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Telling", "on_topic"]
+__all__ = ["Cleared", "MAYBE_S", "NOTIFY_AFTER_S", "Notify", "REMIND_S", "Tell", "Notification", "on_subject"]
 
 NOTIFY_AFTER_S = 2.0  # a person at the keyboard, or a policy that answers at once, is faster
 # No key helps where a limit is used up; a hang has taken minutes already; what is tried again may well succeed.
-AFTER_S = {What.LIMIT: 0.0, What.HUNG: 0.0, What.RETRYING: 60.0}
+AFTER_S = {Need.LIMIT: 0.0, Need.HUNG: 0.0, Need.RETRYING: 60.0}
 MAYBE_S = 60.0
 REMIND_S = 900.0
 BUSY_S = REST_S + 5.0  # for an answer that has to wait until its screen was left alone, and for its effect
@@ -29,8 +28,8 @@ GONE_S = 2.0  # without it, before it is over: a screen that is drawn anew hides
 
 def _each(holder: object, attribute: Attribute[Any], given: Mapping[str, float]) -> None:
     for name, after_s in given.items():
-        if name not in set(What):
-            raise ValueError(f"{attribute.name} knows {', '.join(What)}, not {name!r}")
+        if name not in set(Need):
+            raise ValueError(f"{attribute.name} knows {', '.join(Need)}, not {name!r}")
         if not (after_s >= 0 and math.isfinite(after_s)):
             raise ValueError(f"{attribute.name} must be seconds, 0 or more, not {after_s!r}")
 
@@ -47,18 +46,18 @@ class Notify:
     maybe_s: float = field(default=MAYBE_S, converter=float, validator=seconds)
     remind_s: float | None = field(default=REMIND_S, validator=seconds)
 
-    def due(self, topic: Topic) -> float:
+    def due(self, subject: NoticeSubject) -> float:
         """Seconds from the appearance of this to the notice."""
-        if not topic.sure:
+        if not subject.sure:
             return self.maybe_s
-        return self.after_s.get(topic.what, AFTER_S.get(topic.what, NOTIFY_AFTER_S))
+        return self.after_s.get(subject.need, AFTER_S.get(subject.need, NOTIFY_AFTER_S))
 
 
 @frozen
 class Tell:
     """Tell a person of it, for the `times`-th time; it has been there for `waited_s`."""
 
-    topic: Topic
+    subject: NoticeSubject
     waited_s: float
     times: int
 
@@ -70,7 +69,7 @@ class Cleared:
     `over`: that key is known to have ended it.
     """
 
-    topic: Topic
+    subject: NoticeSubject
     waited_s: float
     told: bool
     answered: bool
@@ -78,14 +77,14 @@ class Cleared:
 
 
 @frozen
-class Telling:
+class Notification:
     """What there is to tell of a session, since when, and how often it was told.
 
     `appeared` is when this very prompt was first seen, `began` when the first one without a gap was: of prompts that
     follow each other faster than they are told, one is told in time all the same.
     """
 
-    topic: Topic
+    subject: NoticeSubject
     appeared: float
     began: float
     seen: float  # last
@@ -96,76 +95,80 @@ class Telling:
     answered: bool = False  # by stallkit
     over: bool = False  # by that answer: what the next look shows is another one
     silent: bool = False  # of one that is not seen again it is not said that it is over: perhaps that was said
-    key: str = ""  # of its topic, while no more is known of that: an earlier supervisor told of it
+    key: str = ""  # of its subject, while no more is known of that: an earlier supervisor told of it
 
     @classmethod
-    def of(cls, topic: Topic, now: float) -> Telling:
+    def of(cls, subject: NoticeSubject, now: float) -> Notification:
         """Of one that is seen for the first time."""
-        return cls(topic, appeared=now, began=now, seen=now, sure=topic.sure)
+        return cls(subject, appeared=now, began=now, seen=now, sure=subject.sure)
 
-    def recognised(self, topic: Topic | None) -> Telling:
-        """It with its topic, if that is what an earlier supervisor told of."""
-        return evolve(self, topic=topic, key="") if topic is not None and topic.key == self.key else self
+    def recognised(self, subject: NoticeSubject | None) -> Notification:
+        """It with its subject, if that is what an earlier supervisor told of."""
+        return evolve(self, subject=subject, key="") if subject is not None and subject.key == self.key else self
 
 
-def on_topic(
-    before: Telling | None,
-    topic: Topic | None,
+def on_subject(
+    before: Notification | None,
+    subject: NoticeSubject | None,
     now: float,
     notify: Notify,
     *,
     works: bool = False,
     busy: bool = False,
     said: bool = False,
-) -> tuple[Telling | None, tuple[Tell | Cleared, ...]]:
-    """What is known after a look that showed this topic, as `Topic.after` gives it, and what to say, in order.
+) -> tuple[Notification | None, tuple[Tell | Cleared, ...]]:
+    """What is known after a look that showed this subject, as its `after` gives it, and what to say, in order.
 
-    `works`: without a topic, it surely works, so that what was there is over.  What is there stays there while a look
+    `works`: without a subject, it surely works, so that what was there is over.  What is there stays there while a look
     is doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done
     about it, which may take until `BUSY_S`.
     `said`: this look leads to a notice of another kind, which is enough.
     """
     if before is not None and before.over:
-        after, says = on_topic(None, topic, now, notify, busy=busy, said=said)
+        after, says = on_subject(None, subject, now, notify, busy=busy, said=said)
         return after, (*_cleared(before, now), *says)
     if before is None:
-        return _told(Telling.of(topic, now), now, notify, busy, said) if topic else (None, ())
-    if topic is not None and topic.what is What.RETRYING and before.topic.tries_again:
-        topic = before.topic  # a limit is the cause still, though its words went out of sight
-    if topic == before.topic:
-        sure = before.sure or topic.sure
-        return _told(evolve(before, topic=topic, seen=now, looks=before.looks + 1, sure=sure), now, notify, busy, said)
-    certain = works if topic is None else topic.sure
-    tries = topic is None and before.topic.tries_again
+        return _told(Notification.of(subject, now), now, notify, busy, said) if subject else (None, ())
+    if subject is not None and subject.need is Need.RETRYING and before.subject.tries_again:
+        subject = before.subject  # a limit is the cause still, though its words went out of sight
+    if subject == before.subject:
+        sure = before.sure or subject.sure
+        return _told(
+            evolve(before, subject=subject, seen=now, looks=before.looks + 1, sure=sure), now, notify, busy, said
+        )
+    certain = works if subject is None else subject.sure
+    tries = subject is None and before.subject.tries_again
     if (tries or not certain) and now - before.seen < (BACK_S if tries else GONE_S):
         return before, ()
     over = _cleared(before, now)
-    if topic is None:
+    if subject is None:
         return None, over
-    at = Telling.of(topic, now)
-    if (topic.what, topic.by) == (before.topic.what, before.topic.by):
+    at = Notification.of(subject, now)
+    if (subject.need, subject.by) == (before.subject.need, before.subject.by):
         at = evolve(at, began=before.began, told_at=before.told_at)
     after, told = _told(at, now, notify, busy, said)
     return after, (*over, *told)
 
 
-def _told(at: Telling, now: float, notify: Notify, busy: bool, said: bool) -> tuple[Telling, tuple[Tell, ...]]:
+def _told(
+    at: Notification, now: float, notify: Notify, busy: bool, said: bool
+) -> tuple[Notification, tuple[Tell, ...]]:
     if said:
         return evolve(at, told=at.told + 1, told_at=now), ()
     if at.told and at.told_at is not None:
         due = None if notify.remind_s is None else at.told_at + notify.remind_s
     else:
-        after_s = notify.due(evolve(at.topic, sure=at.sure))  # a doubtful look at what was sure is no doubt of it
+        after_s = notify.due(evolve(at.subject, sure=at.sure))  # a doubtful look at what was sure is no doubt of it
         due = (at.began if at.told_at is None else at.appeared) + (max(after_s, BUSY_S) if busy else after_s)
-    if due is None or now < due or (at.told and at.topic.what is What.DONE):
+    if due is None or now < due or (at.told and at.subject.need is Need.DONE):
         return at, ()
     at = evolve(at, told=at.told + 1, told_at=now)
-    return at, (Tell(at.topic, now - at.appeared, at.told),)
+    return at, (Tell(at.subject, now - at.appeared, at.told),)
 
 
-def _cleared(at: Telling, now: float) -> tuple[Cleared, ...]:
+def _cleared(at: Notification, now: float) -> tuple[Cleared, ...]:
     """That it is over, where somebody may have waited for it: a doubtful look that nobody was told of was nothing."""
     waited = (at.sure or at.told) and not (at.key and at.silent)
-    if not waited or at.topic.what is What.DONE:
+    if not waited or at.subject.need is Need.DONE:
         return ()
-    return (Cleared(at.topic, now - at.appeared, told=at.told > 0, answered=at.answered, over=at.over),)
+    return (Cleared(at.subject, now - at.appeared, told=at.told > 0, answered=at.answered, over=at.over),)

@@ -44,7 +44,7 @@ class Persistence:
             self.bus.failed(error)
             return None
         self._stop_files[target] = Path(stop_file) if stop_file else None
-        if watched.state.halted is not None:
+        if watched.state.halt.halted is not None:
             self._halts.add(target)
         if watched.unresolved:
             why = "a supervisor ended between a press and its outcome"
@@ -73,7 +73,7 @@ class Persistence:
             watched.begin_iteration(self.reset_total)
             self.bus.keep(lambda store: store.new_iteration(target, self.reset_total, stamp))
             self.bus.say("iteration", target, {})
-        if watched.state.halted is not None:
+        if watched.state.halt.halted is not None:
             if self._let_go(watched):
                 self._halts.discard(target)
                 self.bus.say("released", target, {"why": "a person released it"})
@@ -84,16 +84,16 @@ class Persistence:
     def _hold(self, watched: Watched) -> None:
         """Note whether an ``.auto-stop`` holds it; of one that is halted, it need not be known."""
         before, target = watched.state, watched.target
-        stop = held(watched.directories, target, self.bus.store) if before.halted is None else None
+        stop = held(watched.directories, target, self.bus.store) if before.halt.halted is None else None
         now = str(stop) if stop else None
-        if now == before.held:
+        if now == before.halt.held:
             return
-        watched.state = evolve(before, held=now)
+        watched.state = evolve(before, halt=evolve(before.halt, held=now))
         self.news(watched)
         if now is not None:
             self.bus.say("held", target, {"file": now})
-        elif before.halted is None:
-            self.bus.say("held_over", target, {"file": before.held})
+        elif before.halt.halted is None:
+            self.bus.say("held_over", target, {"file": before.halt.held})
 
     def halt(self, watched: Watched, reason: str, why: str) -> None:
         """Note that stallkit leaves it alone from now on."""
@@ -110,7 +110,7 @@ class Persistence:
 
     def _keep_halt(self, watched: Watched) -> None:
         """Write a halt until it is on the disk; one that is not there yet cannot have been released."""
-        target, why = watched.target, watched.state.halted
+        target, why = watched.target, watched.state.halt.halted
         if self.dry_run or target in self._halts or target in self._halting:
             return
         file = self._stop_files.get(target)
@@ -146,14 +146,14 @@ class Persistence:
 
     def note(self, watched: Watched, before: SessionState) -> None:
         """Note a wait for a limit, for a later supervisor; a dry run leaves no wait behind."""
-        target, state = watched.target, watched.state
+        target, state, was = watched.target, watched.state.quota, before.quota
         if self.dry_run:
             pass
-        elif state.waits and (state.free_at != before.free_at or not before.waits):
+        elif state.waits and (state.free_at != was.free_at or not was.waits):
             left = None if state.free_at is None else state.free_at - self.clock()
             free_at = None if left is None else time.time() + left
             self.bus.keep(lambda store: store.wait(target, free_at))
-        elif before.waits and not state.waits:
+        elif was.waits and not state.waits:
             self.bus.keep(lambda store: store.wait_over(target))
         self.news(watched)
 

@@ -36,8 +36,9 @@ from stallkit.press.send import send
 from stallkit.probes.procfs import PROC, Process
 from stallkit.transports.base import Moving, Transport, look
 from stallkit_supervisor.loop_files import held
+from stallkit_supervisor.prompt_state import Observed, observed
 from stallkit_supervisor.restart import Restarter, started_with
-from stallkit_supervisor.session_state import Observed, RecoveryCommands, WatchConfig, observed
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.shell_prompt import ShellPrompt
 from stallkit_supervisor.store import Halted, Store
 

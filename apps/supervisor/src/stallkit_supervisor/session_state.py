@@ -1,155 +1,46 @@
-"""How sessions are watched, the state of one, and the steps that follow from a look at it, as values."""
+"""How sessions are watched, the state of one, and the steps that follow from a look at it, as values.
+
+A state is the product of five small machines: `PromptState`, `RecoveryState`, `QuotaState`, `HaltState`, `NoticeState`.
+`transitions` says what they do together.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.detect.signature import Certainty, State
+from stallkit.detect.signature import State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Action, Decision
+from stallkit.press.decisions import Action, Decision, Restart
 from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Scene
 from stallkit.terminal.keys import Keys
-from stallkit_supervisor.hang_recovery import Cure, Hang
+from stallkit_supervisor.notice_subject import NoticeSubject
+from stallkit_supervisor.notification import Notification, Notify
+from stallkit_supervisor.prompt_state import PromptState
+from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Counts, Cure, Limits, RecoveryState
 from stallkit_supervisor.schedule import Heartbeat, Schedule
-from stallkit_supervisor.telling import Notify, Telling
-from stallkit_supervisor.topic import Topic, topic_of
 
 __all__ = [
-    "BACK_OFF_S",
-    "Counts",
-    "Do",
+    "Emit",
     "Halt",
-    "Limits",
+    "HaltState",
     "Loop",
-    "Moment",
-    "Observed",
-    "RESTARTS",
+    "NoticeState",
+    "Perform",
+    "QuotaState",
     "RecoveryCommands",
     "STALL_LIMIT",
-    "Say",
     "SessionState",
     "Step",
+    "Tick",
     "WatchConfig",
-    "observed",
-    "reset",
 ]
 
-
-# --- how often stallkit may act on one session ---
-
 STALL_LIMIT = "stall_limit"  # the reason in .auto-stop
-
-
-@frozen
-class Limits:
-    """The most recoveries of a session: in an iteration, in all, and in a window, which stops endless repetition."""
-
-    per_iteration: int = 3
-    total: int = 10
-    in_window: int = 5
-    window_s: float = 600.0
-
-    def __attrs_post_init__(self) -> None:
-        if min(self.per_iteration, self.total, self.in_window) < 0 or not self.window_s > 0:
-            raise ValueError("a limit must be 0 or more, and its window longer than 0 s")
-
-    def reached(self, counts: Counts, now: float) -> str | None:
-        """The limit that forbids one more; None where none does."""
-        if counts.iteration >= self.per_iteration:
-            return f"{counts.iteration} recoveries in this iteration, {self.per_iteration} are allowed"
-        if counts.total >= self.total:
-            return f"{counts.total} recoveries in all, {self.total} are allowed"
-        recent = sum(now - at < self.window_s for at in counts.times)
-        if recent >= self.in_window:
-            return f"{recent} recoveries within {self.window_s:g} s, {self.in_window} are allowed"
-        return None
-
-
-@frozen
-class Counts:
-    """The recoveries of a session so far; `times` are those of the latest ones, on the clock of `now`."""
-
-    iteration: int = 0
-    total: int = 0
-    times: tuple[float, ...] = ()
-
-    def one_more(self, now: float, limits: Limits) -> Counts:
-        """After one recovery at that time."""
-        times = tuple(at for at in self.times if now - at < limits.window_s)
-        return Counts(self.iteration + 1, self.total + 1, (*times, now))
-
-    def one_less(self) -> Counts:
-        """After the latest one was refused."""
-        return Counts(max(0, self.iteration - 1), max(0, self.total - 1), self.times[:-1])
-
-    def new_iteration(self, reset_total: bool = False) -> Counts:
-        """After a signal: the iteration's count starts again; the window goes on."""
-        return evolve(self, iteration=0, total=0 if reset_total else self.total)
-
-
-# --- what a look showed, in short ---
-
-_ALIKE = (State.WORKING, State.ENDED, State.IDLE)
-_EARLIER = "earlier"  # in place of a topic, in what an earlier edition noted
-
-
-@frozen
-class Observed:
-    """What a look showed; a look that differs from it is news.  More or less sure of the same is none.
-
-    `topic` distinguishes the next prompt of the same form; what earlier editions noted has only its `line`, hashed.
-    """
-
-    state: State
-    signature: str | None
-    topic: str | None
-    line: str | None = field(default=None, eq=False)
-
-    def same(self, other: Observed | None) -> bool:
-        """Whether both are of one prompt, as far as it is known."""
-        if other is None or _EARLIER not in (self.topic, other.topic):
-            return self == other
-        return (self.state, self.signature, self.line) == (other.state, other.signature, other.line)
-
-    @classmethod
-    def kept(cls, text: str) -> Observed:
-        """The inverse of `str`; earlier editions wrote how sure it was as the second word."""
-        state, rest = text.split(" ", 1)
-        first, _, others = rest.partition(" ")
-        earlier = first in set(Certainty)
-        signature, _, word = (others if earlier else rest).rpartition(" ")  # a pack's name may hold a blank
-        if earlier:
-            return cls(State(state), signature or None, _EARLIER, word or None)
-        return cls(State(state), signature or None, word or None)
-
-    def __str__(self) -> str:
-        return f"{self.state} {self.signature or ''} {self.topic or ''}"
-
-
-def observed(verdict: Verdict, topic: Topic | None = None) -> Observed:
-    """What a verdict shows; `topic` is what it asks, where the looks before it have a say.
-
-    All work is alike, and all ends, whatever is left on the screen; so is all rest, but for what it asks.
-    """
-    topic = topic or topic_of(verdict)
-    if verdict.state in _ALIKE:
-        asks = topic.key if topic and verdict.state is State.IDLE else None
-        return Observed(verdict.state, None, asks)
-    match = verdict.match
-    name = f"{match.pack.name}:{match.signature.id}" if match else None
-    varies = topic is not None and verdict.state is State.WAITING
-    line = hashlib.sha256(match.line.encode("utf-8", "replace")).hexdigest()[:16] if match and varies else None
-    return Observed(verdict.state, name, topic.key if topic and varies else None, line)
-
-
-RESTARTS = Limits(per_iteration=3, total=10, in_window=3, window_s=3600.0)
-BACK_OFF_S = 5.0  # before a second restart; doubles for each further one
 
 
 @frozen
@@ -157,7 +48,7 @@ class RecoveryCommands:
     """The actions besides the keys of signatures."""
 
     restart: tuple[str, ...] = ()  # starts the program again; empty: no restarts
-    resume: Keys | None = None  # pressed where a used-up limit is free again
+    resume: Keys | None = None  # pressed once a used-up limit is free again
 
 
 @frozen
@@ -180,16 +71,23 @@ class WatchConfig:
     hung_after_s: float = HUNG_AFTER_S  # 0: it is not watched for that
     cure: Cure = field(factory=Cure)  # of what hangs
 
+    def limits_of(self, decision: Action) -> Limits:
+        """How often that may be done."""
+        return self.restarts if isinstance(decision, Restart) else self.limits
+
+
+# --- what follows from a look ---
+
 
 @frozen
-class Do:
+class Perform:
     """Carry the decision out, then call `on_outcome`."""
 
     decision: Action
 
 
 @frozen
-class Say:
+class Emit:
     """An event."""
 
     name: str
@@ -212,24 +110,78 @@ class Loop:
     new: bool
 
 
-Step = Do | Say | Halt | Loop
+Step = Perform | Emit | Halt | Loop
 
 
 @frozen
-class Moment:
-    """One look at a session: what it showed, what there is to tell of it, and what its policy decides."""
+class Tick:
+    """One look at a session: what it showed, what a person may be told of, and what its policy decides."""
 
     verdict: Verdict
     snapshot: Snapshot
-    topic: Topic | None
+    subject: NoticeSubject | None
     decision: Decision
     now: float
     config: WatchConfig
 
     @property
     def scene(self) -> Scene:
-        """Where the verdict holds."""
+        """What surrounds the verdict."""
         return Scene.of(self.snapshot)
+
+
+# --- the state ---
+
+
+@frozen
+class QuotaState:
+    """Whether a usage limit is waited for, and when it is free again, if known."""
+
+    waits: bool = False
+    free_at: float | None = None
+
+    def after(self, tick: Tick, free_in: float | None) -> QuotaState:
+        """After a look, which shows that the limit is free again in so many seconds, or does not show when."""
+        verdict = tick.verdict
+        if verdict.state is State.UNKNOWN:
+            return self
+        if verdict.state is not State.QUOTA or not tick.config.waits_for_quota:
+            return QuotaState()
+        tries_again = verdict.retrying is not None and self.is_free(tick.now)
+        if self.waits and (free_in is None or (self.free_at is not None and not tries_again)):
+            return self
+        return QuotaState(True, None if free_in is None else tick.now + free_in)
+
+    def is_free(self, now: float) -> bool:
+        """Whether the limit should be over."""
+        return self.free_at is not None and now >= self.free_at
+
+    def left_s(self, now: float) -> float | None:
+        """Seconds until the limit is free again; None if that is unknown, or should be over."""
+        return self.free_at - now if self.free_at is not None and self.free_at > now else None
+
+
+@frozen
+class HaltState:
+    """Why nothing is done for it any more."""
+
+    halted: str | None = None  # why it is left alone
+    held: str | None = None  # the .auto-stop of somebody else: no key while it is there
+
+
+@frozen
+class NoticeState:
+    """What a person is told of, and of whom."""
+
+    notification: Notification | None = None
+    agent: str | None = None  # the latest agent that ran in it
+    unnamed: str | None = None  # an agent that no pack names, which was there at the latest look that shows any
+    worked: bool = False  # since its latest turn ended
+
+    @property
+    def who(self) -> str | None:
+        """The agent, by whatever name it has."""
+        return self.agent or self.unnamed
 
 
 @frozen
@@ -239,33 +191,14 @@ class SessionState:
     identity: str = ""  # of the session, if it was seen: another one starts again
     adopts: bool = True  # the next identity goes on with the counts: it is the first one, or our restart
     heartbeat: Heartbeat | None = None
-    seen: Observed | None = None  # at the last look
-    seen_from: float = 0.0  # on, without a change
-    seen_screen: str = ""  # at the last look: its fingerprint ...
-    screen_from: float = 0.0  # ... and since when it is the same, with what was seen
-    said: Observed | None = None  # by the latest `detection`
-    at: Observed | None = None  # the subject of the next three: unlike `seen` it outlasts an undecided look
-    at_screen: str | None = None  # its fingerprint
-    reported: frozenset[str] = frozenset()  # what was reported of it: each is reported once
-    pressed: bool = False  # a key was pressed at it, or perhaps: never press again
-    refused: int = 0  # this many tries at it
-    counts: Counts = field(factory=Counts)
-    restarts: Counts = field(factory=Counts)
-    restart_from: float = 0.0  # not before
-    waits: bool = False  # for a usage limit to be free again
-    free_at: float | None = None  # when it is, if known
-    halted: str | None = None  # why it is left alone
-    held: str | None = None  # the .auto-stop of somebody else: no key while it is there
-    busy: bool = False  # an action runs
-    doing: Observed | None = None  # its subject
-    telling: Telling | None = None  # what a person is told of
-    agent: str | None = None  # the latest agent that ran in it
-    unnamed: str | None = None  # an agent that no pack names, which was there at the latest look that shows any
-    worked: bool = False  # since its latest turn ended
-    hang: Hang | None = None  # what was done about it, while it hangs
-    sent: bool = False  # a text was typed that a rule says
+    prompt: PromptState = field(factory=PromptState)
+    recovery: RecoveryState = field(factory=RecoveryState)
+    quota: QuotaState = field(factory=QuotaState)
+    halt: HaltState = field(factory=HaltState)
+    notice: NoticeState = field(factory=NoticeState)
 
-
-def reset(state: SessionState) -> SessionState:
-    """The state with the prompt and all about it forgotten."""
-    return evolve(state, seen=None, said=None, at=None, at_screen=None, reported=frozenset(), pressed=False, refused=0)
+    def released(self) -> SessionState:
+        """After a person released it: all limits start again."""
+        recovery = evolve(self.recovery, counts=Counts(), restarts=Counts())
+        prompt = evolve(self.prompt, reported=frozenset())
+        return evolve(self, halt=evolve(self.halt, halted=None), recovery=recovery, prompt=prompt)

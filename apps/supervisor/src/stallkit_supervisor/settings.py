@@ -17,13 +17,13 @@ from stallkit.settings import LookSettings, RecordSettings, TmuxSettings, second
 from stallkit.settings_files import say
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
-from stallkit_supervisor.hang_recovery import Cure
 from stallkit_supervisor.listener import Listen
+from stallkit_supervisor.notification import MAYBE_S, REMIND_S, Notify
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown
 from stallkit_supervisor.notify.cloud_event import ContentMode
+from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Cure, Limits
 from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import BACK_OFF_S, RESTARTS, Limits, RecoveryCommands, WatchConfig
-from stallkit_supervisor.telling import MAYBE_S, REMIND_S, Notify
+from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 
 __all__ = [
     "EventSettings",

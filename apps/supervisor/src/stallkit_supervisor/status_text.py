@@ -16,25 +16,25 @@ from stallkit.terminal.marks import plain
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import ServerIdentity
 
-__all__ = ["NEEDS", "Need", "StatusText", "clear_stale", "summary"]
+__all__ = ["NEEDS", "StatusNeed", "StatusText", "clear_stale", "summary"]
 
 
 # --- what the sessions of a supervisor need, in one short line for a status bar ---
 
 # wait: for an answer, at a prompt or after its turn; failed, hung, ended: as a person is told; stopped: by a limit of
 # stallkit's own, or by a rule; unseen: it could not be looked at; limit: of usage, which passes by itself.
-Need = Literal["wait", "failed", "hung", "ended", "stopped", "unseen", "limit"]
-NEEDS: tuple[Need, ...] = ("wait", "failed", "hung", "ended", "stopped", "unseen", "limit")  # in this order
+StatusNeed = Literal["wait", "failed", "hung", "ended", "stopped", "unseen", "limit"]
+NEEDS: tuple[StatusNeed, ...] = ("wait", "failed", "hung", "ended", "stopped", "unseen", "limit")  # in this order
 ROOM = 60  # characters of names, for each need
 NAME = 24
 
 
-def summary(needs: Iterable[tuple[Need, str]]) -> str:
+def summary(needs: Iterable[tuple[StatusNeed, str]]) -> str:
     """How many sessions need what, and which, as far as there is room; empty where none needs anything.
 
     The names are those of targets.  Without secrets, and without characters that a terminal would not show.
     """
-    by_need: dict[Need, list[str]] = {need: [] for need in NEEDS}
+    by_need: dict[StatusNeed, list[str]] = {need: [] for need in NEEDS}
     for need, target in needs:
         by_need[need].append(_short(target))
     return ", ".join(f"{len(names)} {need}: {_that_fit(sorted(names))}" for need, names in by_need.items() if names)

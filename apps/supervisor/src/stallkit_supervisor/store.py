@@ -19,7 +19,7 @@ from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import boot_id
 from stallkit.redact.redact import redact, redact_all
-from stallkit_supervisor.session_state import Counts, Limits
+from stallkit_supervisor.recovery_state import Counts, Limits
 
 __all__ = ["ACTS", "INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]
 

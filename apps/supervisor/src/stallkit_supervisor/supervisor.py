@@ -1,7 +1,7 @@
 """Many sessions watched at once: looks come in, events go out, and what the policy allows is done, within limits.
 
-The driver of `stallkit_supervisor.state`: asyncio, one task for each source, so that a server that hangs delays no
-other; actions on a session run in a thread.
+The driver of `transitions`: asyncio, one task for each source, so that a server that hangs delays no other; actions on
+a session run in a thread.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from stallkit.probes.activity import TcpSockets
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.event_bus import EventBus, Hook
+from stallkit_supervisor.notice_subject import ClearedBy
 from stallkit_supervisor.notices import ended_by
 from stallkit_supervisor.notify.notifier import ESCALATIONS
 from stallkit_supervisor.persistence import Persistence
+from stallkit_supervisor.prompt_state import Observed, observed
 from stallkit_supervisor.recovery import Recoverer
-from stallkit_supervisor.session_state import Do, Halt, Loop, Observed, RecoveryCommands, Say, WatchConfig, observed
+from stallkit_supervisor.session_state import Emit, Halt, Loop, Perform, RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
-from stallkit_supervisor.state import NO_COMMAND, on_dry_run, on_outcome
 from stallkit_supervisor.status_text import summary
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.topic import ClearedBy
+from stallkit_supervisor.transitions import NO_COMMAND, on_dry_run, on_outcome
 from stallkit_supervisor.watched import Watched
 
 __all__ = ["Supervisor"]
@@ -279,13 +280,13 @@ class Supervisor:
         before, by = watched.state, None
         for step in watched.step(self._clock(), self.config):
             match step:
-                case Say("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
+                case Emit("escalation", {"waited_s": waited_s}) if self._persistence.muted(watched, waited_s):
                     continue
-                case Say("escalation") if watched.finished:
+                case Emit("escalation") if watched.finished:
                     continue
-                case Say("cleared"):
+                case Emit("cleared"):
                     by = self._over(watched, step)
-                case Say(name, facts):
+                case Emit(name, facts):
                     about = unstructure(verdict) if name in ESCALATIONS or name == "still" else {}
                     number = self._filed(watched) if name in ("escalation", "limit") else {}
                     self._bus.say(name, watched.target, {**about, **_dated(facts), **number})
@@ -293,7 +294,7 @@ class Supervisor:
                     self._persistence.halt(watched, reason, why)
                 case Loop():
                     self._persistence.loop(watched, step)
-                case Do(decision):
+                case Perform(decision):
                     if self._persistence.dry_run:
                         keys = str(decision.keys) if isinstance(decision, Press | Interrupt) else None
                         facts = {"would": type(decision).__name__.lower(), "keys": keys}
@@ -308,7 +309,7 @@ class Supervisor:
                     doing.add_done_callback(partial(self._did, watched, decision))
         self._looked(watched, by)
         after = watched.state
-        if (before.seen, before.waits, before.free_at) != (after.seen, after.waits, after.free_at):
+        if (before.prompt.seen, before.quota) != (after.prompt.seen, after.quota):
             self._persistence.note(watched, before)
 
     def _kept(self, asks: Callable[[Escalations], _T]) -> _T | None:
@@ -321,14 +322,14 @@ class Supervisor:
 
     def _filed(self, watched: Watched) -> dict[str, int]:
         """The number under which a person can answer what they are about to be told, where that is kept."""
-        told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
+        told, verdict, seen = watched.state.notice.notification, watched.verdict, watched.snapshot
         if told is None or verdict is None or seen is None:
             return {}
         since = time.time() - max(0.0, self._clock() - told.appeared)
-        number = self._kept(lambda kept: kept.file(watched.target, told.topic, verdict, seen, since))
+        number = self._kept(lambda kept: kept.file(watched.target, told.subject, verdict, seen, since))
         return {} if number is None else {"item": number}
 
-    def _over(self, watched: Watched, cleared: Say, more: Mapping[str, Any] = {}) -> str:  # never changed
+    def _over(self, watched: Watched, cleared: Emit, more: Mapping[str, Any] = {}) -> str:  # never changed
         """Report that what a person was told of is over, and return how it came to that."""
         by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
         by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
@@ -337,9 +338,9 @@ class Supervisor:
         return by
 
     def _looked(self, watched: Watched, by: str | None) -> None:
-        told, verdict, seen = watched.state.telling, watched.verdict, watched.snapshot
+        told, verdict, seen = watched.state.notice.notification, watched.verdict, watched.snapshot
         if verdict is not None and seen is not None and not (told and told.key):
-            self._kept(lambda kept: kept.look(watched.target, told.topic if told else None, verdict, seen, by))
+            self._kept(lambda kept: kept.look(watched.target, told.subject if told else None, verdict, seen, by))
 
     def _due(self, target: str) -> bool:
         """Whether it is time for another look: at the next beat, or sooner where something looks suspicious."""
@@ -382,7 +383,10 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
-        why, known = _NUMBERS.sub("", outcome.why), watched.refusals if watched.state.refused > 1 else frozenset[str]()
+        why, known = (
+            _NUMBERS.sub("", outcome.why),
+            watched.refusals if watched.state.prompt.refused > 1 else frozenset[str](),
+        )
         watched.refusals = known | {why}
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):

@@ -27,26 +27,27 @@ from stallkit.probes.activity import TcpSockets
 from stallkit.signals.tool_call import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.escalations import Filed
-from stallkit_supervisor.hang_recovery import Hang
 from stallkit_supervisor.loop_files import signal_stamp, working_directory
+from stallkit_supervisor.notice_subject import Need, NoticeSubject
 from stallkit_supervisor.notices import ANSWERED, over
+from stallkit_supervisor.notification import Notification
+from stallkit_supervisor.prompt_state import Observed, PromptState
+from stallkit_supervisor.recovery_state import Hang, RecoveryState
 from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look
-from stallkit_supervisor.session_state import Counts, Observed, Say, SessionState, Step, WatchConfig
-from stallkit_supervisor.state import on_look, on_signal
-from stallkit_supervisor.status_text import Need
+from stallkit_supervisor.session_state import Emit, HaltState, QuotaState, SessionState, Step, WatchConfig
+from stallkit_supervisor.status_text import StatusNeed
 from stallkit_supervisor.store import ACTS, Store
-from stallkit_supervisor.telling import Telling
-from stallkit_supervisor.topic import Topic, What
+from stallkit_supervisor.transitions import on_look, on_signal
 
 __all__ = ["Watched"]
 
-_NEEDS: dict[What, Need] = {
-    What.WAITS: "wait",
-    What.ASKS: "wait",
-    What.FAILED: "failed",
-    What.HUNG: "hung",
-    What.ENDED: "ended",
-    What.LIMIT: "limit",
+_NEEDS: dict[Need, StatusNeed] = {
+    Need.WAITS: "wait",
+    Need.ASKS: "wait",
+    Need.FAILED: "failed",
+    Need.HUNG: "hung",
+    Need.ENDED: "ended",
+    Need.LIMIT: "limit",
 }
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
 _PTS = range(136, 144)  # the major numbers of Linux's pseudo-terminals
@@ -113,20 +114,22 @@ class Watched:
         counts, restarts = store.counts(target, *ACTS), store.counts(target, "restart")
         halted, identity = store.halted(target), store.identity(target)
         adopts = identity is None  # it is about to be started, or was never seen
-        state = SessionState(identity or "", adopts, counts=counts, restarts=restarts, halted=halted)
-        waiting = store.waiting(target)
-        if waiting is not None:
-            left = None if waiting.free_at is None else waiting.free_at - time.time()
-            state = evolve(state, waits=True, free_at=None if left is None else now + left)
+        of, recovery, prompt = identity or "", RecoveryState(counts=counts, restarts=restarts), PromptState()
         last = store.last(target)
         if last is not None and last.shown and last.outcome in (None, End.UNKNOWN, End.UNCHANGED):
             # A key was pressed at it, or may have been: never press again while it is there.
             shown, adopts = Observed.kept(last.shown), adopts or last.identity != identity
-            state = evolve(state, seen=shown, said=shown, at=shown, identity=last.identity, adopts=adopts, pressed=True)
-            if last.act in ("interrupt", "restart") and shown.state is State.WORKING:
-                state = evolve(state, hang=Hang(interrupted_at=now, restarted=last.act == "restart"), pressed=False)
+            of, cured = last.identity, last.act in ("interrupt", "restart") and shown.state is State.WORKING
+            prompt = PromptState(seen=shown, logged=shown, at=shown, pressed=not cured)
+            if cured:
+                recovery = evolve(recovery, hang=Hang(interrupted_at=now, restarted=last.act == "restart"))
             watched.unresolved = last.outcome in (None, End.UNKNOWN)
-        watched.state, watched._signal = state, store.signalled(target)
+        waiting, quota = store.waiting(target), QuotaState()
+        if waiting is not None:
+            left = None if waiting.free_at is None else waiting.free_at - time.time()
+            quota = QuotaState(True, None if left is None else now + left)
+        watched.state = SessionState(of, adopts, None, prompt, recovery, quota, HaltState(halted))
+        watched._signal = store.signalled(target)
         watched.home, watched._home_of = store.home(target), identity or ""
         return watched
 
@@ -135,18 +138,22 @@ class Watched:
         if self.state.identity not in ("", filed.identity):
             return
         began, told_at = (now - max(0.0, time.time() - at) for at in (filed.since, filed.told_at))
-        topic = Topic(filed.what, words=filed.key, kind=filed.kind)
-        told = Telling(topic, began, began, now, told=filed.told, told_at=told_at, sure=True, key=filed.key)
-        told = evolve(told, silent=not filed.open)
-        self.state = evolve(self.state, identity=filed.identity, telling=told, reported=frozenset({ANSWERED}))
+        subject = NoticeSubject(filed.what, words=filed.key, kind=filed.kind)
+        told = Notification(subject, began, began, now, told=filed.told, told_at=told_at, sure=True, key=filed.key)
+        self.state = evolve(
+            self.state,
+            identity=filed.identity,
+            prompt=evolve(self.state.prompt, reported=frozenset({ANSWERED})),
+            notice=evolve(self.state.notice, notification=evolve(told, silent=not filed.open)),
+        )
 
     def look(self, snapshot: Snapshot | None, engine: Engine) -> Verdict | None:
         """Judge a look (None: no change); the engine is only asked where the screen changed."""
         self.error, self.gone = None, False
         if snapshot is None:
             return self.verdict
-        if self._passed_at is not None and self.state.telling is not None:  # it was there until then
-            self.state = evolve(self.state, telling=evolve(self.state.telling, seen=self._passed_at))
+        if self._passed_at is not None and self.state.notice.notification is not None:  # it was there until then
+            self._knows(evolve(self.state.notice.notification, seen=self._passed_at))
         self._passed_at = None
         before = self.snapshot if self.snapshot and self.snapshot.identity == snapshot.identity else None
         detection = asked(engine, snapshot, self.verdict.detection if self.verdict and before else None)
@@ -163,7 +170,7 @@ class Watched:
     def _talks_with(self, snapshot: Snapshot) -> Member | None:
         """The process of an agent that no pack names, as it was last seen to read."""
         reader = next(iter((snapshot.kernel and snapshot.kernel.readers) or ()), None)
-        if self.state.unnamed is None:
+        if self.state.notice.unnamed is None:
             return None
         return self._chats if reader is None or starts_others(reader) else reader
 
@@ -175,8 +182,8 @@ class Watched:
     @property
     def finished(self) -> bool:
         """Whether it ended well right after somebody answered it: that needs nobody's look."""
-        told, seen, answered_at = self.state.telling, self.snapshot, self.answered_at
-        if told is None or seen is None or answered_at is None or told.topic.what is not What.ENDED:
+        told, seen, answered_at = self.state.notice.notification, self.snapshot, self.answered_at
+        if told is None or seen is None or answered_at is None or told.subject.need is not Need.ENDED:
             return False
         return seen.exit_status == 0 and told.appeared - answered_at < FINISHES_S
 
@@ -187,11 +194,14 @@ class Watched:
         self.gone = True
         self.snapshot, self.verdict, self._watchdog = gone, judge(Detection(screen), gone), None
 
-    def over(self, now: float, config: WatchConfig) -> tuple[Say, ...]:
+    def over(self, now: float, config: WatchConfig) -> tuple[Emit, ...]:
         """That what a person was told of it is over, as it is gone."""
         said = over(self.state, now, config)
-        self.state = evolve(self.state, telling=None)
+        self._knows(None)
         return said
+
+    def _knows(self, notification: Notification | None) -> None:
+        self.state = evolve(self.state, notice=evolve(self.state.notice, notification=notification))
 
     def watch_over(self, now: float, hung_after_s: float, sockets: TcpSockets, prompts: AskedPrompts) -> None:
         """While it says that it works: take a sample every few seconds, perhaps it hangs; see what is asked inside."""
@@ -238,14 +248,14 @@ class Watched:
         free_in = None if free is None else (free - datetime.now(UTC)).total_seconds()
         before = self.state
         self.state, steps = on_look(before, self.verdict, self.snapshot, now, config, free_in)
-        self._feel(before.telling)
+        self._feel(before.notice.notification)
         self._settled = (self.state, config) if not steps and _is_settled(before, self.state) else None
         self._passed_at = None
         return steps
 
-    def _feel(self, before: Telling | None) -> None:
+    def _feel(self, before: Notification | None) -> None:
         """Note whether somebody typed since the look before: Linux notes when a terminal was read, in steps of 8 s."""
-        told = self.state.telling
+        told = self.state.notice.notification
         read = _read_at(self.snapshot) if told or before else None
         self.untouched = read is not None and read == self._read and self._looked // 8 > read // 8
         if self._read is None or not (told and before and told.appeared == before.appeared):
@@ -301,29 +311,29 @@ class Watched:
 
     def release(self) -> None:
         """Note that a person released it: limits start again."""
-        self.state = evolve(self.state, halted=None, counts=Counts(), restarts=Counts(), reported=frozenset())
+        self.state = self.state.released()
 
     @property
-    def need(self) -> Need | None:
+    def need(self) -> StatusNeed | None:
         """What it needs, for `summary`; one that is gone needs nothing that a glance at a line could give."""
-        if self.state.halted:
+        if self.state.halt.halted:
             return "stopped"
         if self.error is not None:
             return None if self.gone else "unseen"
         if self.verdict is not None and self.verdict.state is State.WAITING:
             return "wait"
-        told = self.state.telling
-        need = _NEEDS.get(told.topic.what) if told and (told.sure or told.told) else None
-        return need or ("limit" if self.state.waits else None)
+        told = self.state.notice.notification
+        need = _NEEDS.get(told.subject.need) if told and (told.sure or told.told) else None
+        return need or ("limit" if self.state.quota.waits else None)
 
     def _history(self) -> dict[str, Any] | None:
         """What a person is told of, since when it is there, at how many looks it was, and whether it was answered."""
-        told = self.state.telling
-        if told is None or told.topic.what is What.DONE or self.looked_at is None:
+        told = self.state.notice.notification
+        if told is None or told.subject.need is Need.DONE or self.looked_at is None:
             return None
         since = datetime.now(UTC) - timedelta(seconds=max(0.0, self.looked_at - told.appeared))
         return {
-            "what": str(told.topic.what),
+            "what": str(told.subject.need),
             "since": since.isoformat(timespec="seconds"),
             "looks": told.looks,
             "told": told.told,
@@ -352,11 +362,11 @@ class Watched:
             "needs": self._history(),
             "unchanged": state.heartbeat.unchanged if state.heartbeat else 0,
             "still_since": self._still_since(),
-            "recoveries": state.counts.total,
-            "restarts": state.restarts.total,
-            "halted": state.halted,
-            "held": state.held,
-            "waits_for_quota": state.waits,
+            "recoveries": state.recovery.counts.total,
+            "restarts": state.recovery.restarts.total,
+            "halted": state.halt.halted,
+            "held": state.halt.held,
+            "waits_for_quota": state.quota.waits,
             "error": self.error,
         }
 
@@ -372,11 +382,10 @@ def _read_at(seen: Snapshot | None) -> float | None:
 
 def _is_settled(before: SessionState, after: SessionState) -> bool:
     """Whether a look changed nothing but how often a person's topic was seen, of which they have been told."""
-    was, is_now = before.telling, after.telling
-    if after is before or was is None or is_now is None:
-        return after is before
-    same = was.told == is_now.told > 0 and was.topic == is_now.topic
-    return same and evolve(after, telling=was) == before
+    was, is_now = before.notice.notification, after.notice.notification
+    if was is not None and is_now is not None and was.told == is_now.told > 0 and was.subject == is_now.subject:
+        after = evolve(after, notice=evolve(after.notice, notification=was))
+    return after == before
 
 
 def _asked_inside(snapshot: Snapshot, prompts: AskedPrompts) -> str | None:

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
+from stallkit_supervisor.notice_subject import subject_of
 from stallkit_supervisor.supervisor_client import statuses
-from stallkit_supervisor.topic import topic_of
 
 from stallkit.cli.check_text import arguments
 from stallkit.detect.dialog import Role
@@ -157,8 +157,8 @@ def _refused(services: Services, item: Item, answer: str) -> Answered | None:
             transport.close()
     except SessionGone:
         return None  # the answer finds that out, and takes the item off the list
-    topic = topic_of(verdict)
-    now = draft_of(item.session, topic, verdict, seen) if topic else None
+    subject = subject_of(verdict)
+    now = draft_of(item.session, subject, verdict, seen) if subject else None
     if now is None or (now.about, now.identity, now.action) != (item.about, item.identity, item.action):
         why = "it is not as it was listed: nothing was pressed; ask who_waits again"  # what is allowed is what is shown
         return Answered(Result.CHANGED, why, item)

@@ -27,7 +27,7 @@ from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
 from stallkit_supervisor.cli.watch_table import COLOURS, state_of, still_s
 from stallkit_supervisor.cli.watch_table import noted as notes
-from stallkit_supervisor.status_text import Need, clear_stale, summary
+from stallkit_supervisor.status_text import StatusNeed, clear_stale, summary
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor_client import remove_dead, statuses
 
@@ -165,7 +165,7 @@ def _short(socket_name: str | None, socket_path: str | None) -> Exit:
         click.echo("stallkit: not running")
         return Exit.ERROR
 
-    needs: set[tuple[Need, str]] = {
+    needs: set[tuple[StatusNeed, str]] = {
         (row["need"], row["target"]) for one in found for row in one["sessions"] if row["need"]
     }
     click.echo(summary(needs))

@@ -6,8 +6,8 @@ import re
 
 from stallkit.errors import StallkitError
 from stallkit.press.events import Event
+from stallkit_supervisor.notice_subject import ClearedBy
 from stallkit_supervisor.notify.notice import CLEARED
-from stallkit_supervisor.topic import ClearedBy
 
 __all__ = ["Metrics"]
 
