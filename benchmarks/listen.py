@@ -2,7 +2,7 @@
 
 A private tmux server with 100 quiet panes, a sweep a second: CPU time of this process with the clients that it waits
 for, of the collector and of the server, where no pane is listened to and where all are; what the collector takes of
-memory, beside one filter a pane (`check --watch-for`).  Then one pane prints 50 MB, with and without a listener.
+memory, beside one filter a pane (`check --for`).  Then one pane prints 50 MB, with and without a listener.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def text_of(page: str) -> str:
         (of_text(text_of(SKILL), "It ended"), READY),
         (of_table(text_of("run.md"), "`status`"), RUN),
     ],
-    ids=["runbook", "skill", "send", "skill: send", "wait-ready", "skill: wait-ready", "run"],
+    ids=["runbook", "skill", "send", "skill: send", "wait", "skill: wait", "run"],
 )
 def test_a_page_gives_each_status_its_code(told: Codes, true: Mapping[str, int]) -> None:
     assert told == set(true.items())

@@ -295,9 +295,7 @@ def test_commands_print_exactly_that(house: House) -> None:
     back = load(RunResult, valid("run", told))
     assert dump(back) == told
     assert (back.exit_status, back.output.strip()) == (3, "done")
-    house.call(
-        "start", "a", "-S", str(house.socket), "--wait-ready", "5", "--", "sh", "-c", "echo cannot start; exit 3"
-    )
+    house.call("start", "a", "-S", str(house.socket), "--wait", "5", "--", "sh", "-c", "echo cannot start; exit 3")
     told = valid("postmortem", json.loads(house.call("postmortem", "a", "--json").stdout))["ended"]
     record = load(ExitRecord, valid("exit-record", told))
     assert {**told, **dump(record)} == told

@@ -248,13 +248,13 @@ def test_a_device_that_a_person_names_takes_events(tmp_path: Path) -> None:
 
 def test_all_that_a_session_leaves_is_its_owners_alone(house: House, no_umask: None) -> None:
     house.state.mkdir(mode=0o755)
-    (house.state / "warden.log").write_text("of an earlier version")
+    (house.state / "monitor.log").write_text("of an earlier version")
     house.begin("worker", "sh", "-c", "exit 3")
     house.end_of("worker")
     EventLog(house.state / "events.jsonl").write(Event("stop", "tmux:one", {}))
     Store(house.state / "watch.db").close()
     modes = {path.name: mode(path) for path in (house.state, *house.state.iterdir())}
-    assert {"warden.log", "sessions.db", "watch.db", "events.jsonl"} <= modes.keys()
+    assert {"monitor.log", "sessions.db", "watch.db", "events.jsonl"} <= modes.keys()
     assert {name: found for name, found in modes.items() if found & 0o077} == {}
     assert mode(log_of(house.work)) == 0o600
 

@@ -105,7 +105,7 @@ class Scene:
 
     def replaced(self, line: str) -> str:
         """The line with a process, a folder and a session for the words in capitals, and short times."""
-        line = re.sub(r"(?<=--timeout )\d+|(?<=--watch-for )\d+|(?<=--wait )\d+", "2", line)
+        line = re.sub(r"(?<=--timeout )\d+|(?<=--for )\d+|(?<=--wait )\d+", "2", line)
         line = re.sub(r"(?<![\w$/=-])(DIRECTORY|DIR|T)(?=[ /;]|$)", lambda word: self.environment[word[1]], line)
         if re.search(r"\bPG?ID\b", line):
             self.end_sleeper()

@@ -46,11 +46,11 @@ NEAR = 5  # near misses that are shown unless all are asked for
 @click.option("--dismiss", "dismisses", is_flag=True, help="Press once what the policy allows.")
 @policy_option
 @click.option(
-    "--watch-for", "watch_s", type=Duration(), default="0s",
+    "--for", "watch_s", type=Duration(), default="0s",
     help="Look for so long, until it surely waits, rests or ended; two looks at least.",
 )  # fmt: skip
 @click.option(
-    "--hung-after", "hung_after_s", type=Duration(above=True), default=f"{HUNG_AFTER_S / 60:g}m", show_default=True,
+    "--hang-timeout", "hung_after_s", type=Duration(above=True), default=f"{HUNG_AFTER_S / 60:g}m", show_default=True,
     help="Say of a session at work in which nothing has happened for so long that it is hung.",
 )  # fmt: skip
 @click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
 from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.exits import Exit
+from stallkit.cli.old_words import todays_options, todays_verb
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped
 
@@ -29,7 +30,7 @@ OWN = CommandSet(
         "probe": ("stallkit.cli.probe_command", "print the facts on a process's terminal, for a stream"),
         "schema": ("stallkit.cli.schema_command", "print a JSON schema: of packs, policies, settings, values"),
         "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
-        "wait-ready": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
+        "wait": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
     },
     printed="stallkit.cli.printed:PRINTED",
 )
@@ -72,11 +73,15 @@ class _LazyGroup(VerbGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As the others; a command of a distribution that is not installed says which that is."""
-        missing = None if ctx.resilient_parsing or _bringing(args[0]) else _distribution_of(args[0])
+        """As the others; old words are read as today's, and a distribution that is not installed is named."""
+        if ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        args = [todays_verb(args[0]), *args[1:]]
+        missing = None if _bringing(args[0]) else _distribution_of(args[0])
         if missing is not None:
             ctx.fail(f"{args[0]} is a command of {missing}, which is not installed; pip install {missing}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else todays_options(rest, command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed = self.list_commands(ctx)

@@ -1,4 +1,4 @@
-"""``stallkit send`` and ``wait-ready``: text for a session that is ready for it, and the wait until one is."""
+"""``stallkit send`` and ``wait``: text for a session that is ready for it, and the wait until one is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stallkit.press.send import Sending, Sent, send
 from stallkit.settings import configured_policy
 from stallkit.transports.tmux.identity import valid_name
 
-__all__ = ["send_command", "wait_for", "wait_ready_command"]
+__all__ = ["send_command", "wait_for", "wait_command"]
 
 _SEND_EXITS = {
     Sent.TYPED: Exit.OK,
@@ -106,7 +106,7 @@ _READY_EXITS = {
 }
 
 
-@click.command("wait-ready")
+@click.command("wait")
 @click.argument("target", type=TARGET)
 @policy_option
 @click.option(
@@ -117,7 +117,7 @@ _READY_EXITS = {
 @log_option
 @session_options
 @click.pass_context
-def wait_ready_command(
+def wait_command(
     ctx: click.Context,
     target: str,
     policy: str | None,
@@ -133,7 +133,7 @@ def wait_ready_command(
 
     \b
     Exit codes: 0 ready; 1 could not look; 2 a prompt needs a person; 4 it vanished during its start; 6 time-out.
-    Example:    stallkit wait-ready tmux:worker1 --timeout 120
+    Example:    stallkit wait tmux:worker1 --timeout 120
     """
     ctx.exit(wait_for(target, policy, timeout_s, as_json, log, socket_name, socket_path))
 

@@ -94,7 +94,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         },
         "@ended",
     )),
-    "wait-ready": ("whether an agent is at its composer", (
+    "wait": ("whether an agent is at its composer", (
         {
             "target": "text", "ready": Ready, "why": "text", "dismissed": ["text"],
             "state": State | None, "kind": Kind | None, "ended": ("@end", "null"),

@@ -19,7 +19,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Look at a session": ("check", "explain", "probe", "demo"),
     "Watch many": ("watch", "supervise", "status", "dashboard", "incidents", "report", "mute", "unmute", "release"),
     "Run sessions": ("run", "attach", "start", "list", "output", "stop", "postmortem", "wrap"),
-    "Answer": ("send", "wait-ready", "stuck", "policy", "sandbox", "routes", "egress", "pipelock", "audit"),
+    "Answer": ("send", "wait", "stuck", "policy", "sandbox", "routes", "egress", "pipelock", "audit"),
     "Measure": ("eval", "record", "mark", "replay", "capture", "matrix", "signature"),
     "Write packs": ("packs", "new-pack", "add-signature", "try", "lint", "tune", "schema"),
     "Set up": ("config", "notify", "completion", "serve", "help"),

@@ -128,7 +128,7 @@ def test_manual_pages_are_good_roff(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     shown = subprocess.run(["mandoc", "-T", "ascii", "stallkit-check.1"], cwd=tmp_path, capture_output=True, check=True)
     text = re.sub(".\b", "", shown.stdout.decode())
-    for part in ("NAME", "SYNOPSIS", "--watch-for TIME", "EXIT STATUS", "stallkit check tmux:worker1 --json"):
+    for part in ("NAME", "SYNOPSIS", "--for TIME", "EXIT STATUS", "stallkit check tmux:worker1 --json"):
         assert part in text, text
 
 

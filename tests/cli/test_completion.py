@@ -108,7 +108,7 @@ def test_each_kind_of_name(house: House, sessions: Server, tmp_path: Path) -> No
     assert completed("stallkit stop ", tmp_path) == ["builder"]
     assert completed("stallkit lint shell_", tmp_path) == ["shell_auth", "shell_tools", "shell_yn"]
     assert completed("stallkit tune shell_yn:procee", tmp_path) == ["shell_yn:proceed_question"]
-    assert completed("stallkit wait-ready --policy ", tmp_path) == ["careful", "observe", "daemon", "night.toml"]
+    assert completed("stallkit wait --policy ", tmp_path) == ["careful", "observe", "daemon", "night.toml"]
     assert completed("stallkit attach l", tmp_path) == ["last"]
     assert completed("stallkit stuck re", tmp_path) == ["rebuild", "reply"]
     queue = Queue(house.state / "queue.db")

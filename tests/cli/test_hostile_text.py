@@ -88,7 +88,7 @@ def test_sessions_of_others(draw: Draw, house: House, server: Server) -> None:
         ["check", *at],
         ["explain", *at],
         ["policy", "explain", *at],
-        ["wait-ready", *at],
+        ["wait", *at],
         ["release", at[0]],
     ):
         done = house.call(*words)
@@ -158,7 +158,7 @@ def test_to_show_the_logs_changes_no_terminal(house: House, server: Server) -> N
     command = [house.command, "run", "--", "sh", "-c", "printf '\\033[31m'; exit 1", ALL]
     subprocess.run(command, env={**server._environment, **house.environment}, check=False, capture_output=True)
     logs = [path for path in (*house.folder.rglob("*.log"), *house.folder.rglob("*.jsonl")) if path.is_file()]
-    assert {"warden.log", "keeper.log", "runtime.log", "events.jsonl"} <= {path.name for path in logs}
+    assert {"monitor.log", "keeper.log", "runtime.log", "events.jsonl"} <= {path.name for path in logs}
     for log in logs:
         plain(log.read_text("ascii"))
 

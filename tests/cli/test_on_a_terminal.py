@@ -166,7 +166,7 @@ def test_how_a_session_ended(draw: Draw, house: House) -> None:
     assert "worker: its program exited with 3 (all of it: stallkit postmortem worker)" in text
     assert re.search("^  stallkit start worker -S", text, re.M)
 
-    for words in (["output"], ["postmortem"], ["wait-ready"], ["check"], ["explain"]):
+    for words in (["output"], ["postmortem"], ["wait"], ["check"], ["explain"]):
         text = draw(*words, "worker").over(0 if words == ["postmortem"] else 4)
         assert "worker: exited ─" in text and "│ the last words" in text, text
         assert "│ exit      code 3 (says pane_dead_status)" in text and "# start it again" in text
@@ -203,7 +203,7 @@ def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
     server.start("harm", *HARM, shows="Delete").close()
     at = ("tmux:harm", "-S", str(server.socket))
     assert "tmux:harm: stalled (waiting, asks for confirm, sure)" in draw("check", *at).over(2)
-    assert "tmux:harm: blocked, it asks for confirm" in draw("wait-ready", *at).over(2)
+    assert "tmux:harm: blocked, it asks for confirm" in draw("wait", *at).over(2)
     assert "tmux:harm: policy careful would escalate: any program may" in draw("policy", "explain", *at).over()
     text = draw("explain", *at).over()
     assert text.startswith("match: shell_yn:yes_no (prompt_line, "), text

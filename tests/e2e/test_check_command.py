@@ -261,7 +261,7 @@ def test_explain_says_which_clause_held(server: Server, stallkit: Command) -> No
 
 def test_watching_on_finds_a_prompt_that_comes_later(server: Server, stallkit: Command) -> None:
     server.start("later", sys.executable, "-c", f"import time; time.sleep(2); {ASK}")
-    code, found = stallkit.json("tmux:later", "--watch-for", "20")
+    code, found = stallkit.json("tmux:later", "--for", "20")
     assert (code, found["status"]) == (2, "stalled")
 
 

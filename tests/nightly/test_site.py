@@ -40,7 +40,7 @@ def test_every_page_has_its_place(site: Path) -> None:
 def test_the_reference_has_all_that_there_is(site: Path) -> None:
     reference = site / "reference"
     assert all((reference / "commands" / f"{verb}.html").exists() for verb in ("check", "watch", "stuck"))
-    assert "--watch-for TIME" in re.sub(r"<[^>]+>", "", (reference / "commands" / "check.html").read_text())
+    assert "--for TIME" in re.sub(r"<[^>]+>", "", (reference / "commands" / "check.html").read_text())
     assert all((reference / "schemas" / f"{name}.html").exists() for name in all_printed().names)
     for pack in installed_engine().packs:
         page = links.Page((reference / "signatures" / f"{pack.name}.html").read_text())

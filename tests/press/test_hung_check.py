@@ -80,7 +80,7 @@ def test_the_command_says_it(ends: ExitStack, tmp_path: Path) -> None:
     ends.callback(model.close)
     ends.callback(server.end)
     server.start("one", sys.executable, "-c", AGENT.format(does=""), model.port, shows="Herding")
-    words = ["check", "tmux:one", "-S", str(server.socket), "--hung-after", "0.8"]
+    words = ["check", "tmux:one", "-S", str(server.socket), "--hang-timeout", "0.8"]
 
     def said(*more: str) -> tuple[int, str]:
         done = CliRunner().invoke(cli, [*words, *more], env={"STALLKIT_STATE_DIR": str(tmp_path / "state")})

@@ -303,7 +303,7 @@ def test_its_end_leaves_sessions_and_nothing_else(house: House) -> None:
     wait_for(lambda: not alive(pid), "its end")
     wait_for(lambda: not any(alive(int(child)) for child in children), "the end of its clients")
     assert alive(program(session))
-    assert (house.state / "warden.log").read_text() == ""
+    assert (house.state / "monitor.log").read_text() == ""
 
 
 def test_its_log_is_empty_after_ends_of_every_kind(house: House) -> None:
@@ -313,7 +313,7 @@ def test_its_log_is_empty_after_ends_of_every_kind(house: House) -> None:
     house.start("c")
     house.tmux("kill-server")
     told(house, "c")
-    assert (house.state / "warden.log").read_text() == ""
+    assert (house.state / "monitor.log").read_text() == ""
 
 
 def test_records_stay_when_the_state_directory_is_taken_up_again(house: House) -> None:

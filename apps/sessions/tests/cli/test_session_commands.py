@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_program_that_ends_at_once_vanished_during_its_start(house: House, as_json: bool) -> None:
-    words = ["start", "a", "-S", str(house.socket), "--wait-ready", "5", *["--json"] * as_json, "--", "sh", "-c"]
+    words = ["start", "a", "-S", str(house.socket), "--wait", "5", *["--json"] * as_json, "--", "sh", "-c"]
     done = house.call(*words, f"echo cannot start >&2; {HEARD}; exit 3")
     assert done.returncode == 4, done.stderr
     if as_json:
@@ -39,7 +39,7 @@ def test_a_program_that_ends_at_once_vanished_during_its_start(house: House, as_
 
 
 def test_a_program_that_ends_while_it_is_waited_for_vanished(house: House) -> None:
-    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait-ready", "30", "--", "sh", "-c"]
+    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait", "30", "--", "sh", "-c"]
     done = house.call(*words, "echo up; sleep 2; exit 3")
     assert done.returncode == 4, done.stderr
     assert "vanished" in done.stdout and "code 3" in done.stdout
@@ -47,7 +47,7 @@ def test_a_program_that_ends_while_it_is_waited_for_vanished(house: House) -> No
 
 
 def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
-    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait-ready", "0.5", "--json", "--"]
+    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait", "0.5", "--json", "--"]
     done = house.call(*words, "sh", "-c", "echo working; exec cat")
     assert done.returncode == 6, done.stderr
     told = json.loads(done.stdout)
@@ -58,11 +58,11 @@ def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
 
 def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
     house.begin("keeper", "cat")
-    never = house.call("wait-ready", "never", "--timeout", "0.1")
+    never = house.call("wait", "never", "--timeout", "0.1")
     assert (never.returncode, never.stderr) == (6, "")
     assert never.stdout.startswith("never: timeout, no session of that name was started within 0.1 s; ")
     environment = {**os.environ, **house.environment}
-    waits = subprocess.Popen([house.command, "wait-ready", "later"], env=environment, stdout=subprocess.PIPE, text=True)
+    waits = subprocess.Popen([house.command, "wait", "later"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
         house.begin("later", "sh", "-c", "printf 'Delete all? [y/N] '; read line")
         assert waits.wait(30) == 2
@@ -129,7 +129,7 @@ def test_sessions_in_a_directory_that_is_read_only_or_gone_are_told_of(house: Ho
 # --- those that ended ---
 
 
-MEETS = [("output", "a"), ("send", "a", "text"), ("check", "a"), ("wait-ready", "a"), ("explain", "a")]
+MEETS = [("output", "a"), ("send", "a", "text"), ("check", "a"), ("wait", "a"), ("explain", "a")]
 
 
 @pytest.mark.parametrize("words", MEETS)

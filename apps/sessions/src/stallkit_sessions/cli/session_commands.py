@@ -47,7 +47,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
 @click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
-@click.option("--wait-ready", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
+@click.option("--wait", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
 @policy_option
 @click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
@@ -86,7 +86,7 @@ def start_command(
     says so.
 
     \b
-    Exit codes: 0 started (with --wait-ready: ready); 1 could not, or the name or a port is taken; with --wait-ready
+    Exit codes: 0 started (with --wait: ready); 1 could not, or the name or a port is taken; with --wait
                 also 2 a prompt needs a person, 4 it vanished, 6 time-out; 64 usage, or there is no such program.
     Example:    stallkit start worker1 --cwd ~/project --port 0 -- my-agent
                 stallkit start --manifest web.toml
