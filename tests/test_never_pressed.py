@@ -9,9 +9,8 @@ from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.detect.signature import NEVER_PRESSED, Kind
-from stallkit.evidence.facts import KernelFacts
-from stallkit.press.decisions import Choose, Press
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.evidence.snapshot import KernelFacts
+from stallkit.press.policy import CAREFUL, Choose, Policy, Press
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule, Scene
 from stallkit.testing import examples

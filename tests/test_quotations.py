@@ -8,7 +8,7 @@ from typing import Iterator
 import pytest
 
 from stallkit import Engine, Screen, Snapshot, Verdict, judge
-from stallkit.press.decisions import Press
+from stallkit.press.policy import Press
 from stallkit.press.policy_file import PROFILES
 
 ROOT = Path(__file__).parent.parent

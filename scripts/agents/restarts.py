@@ -25,8 +25,7 @@ from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.supervisor import Supervisor
 
-from stallkit.evidence.facts import Member
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Member, Snapshot
 from stallkit.press.events import Event
 from stallkit.press.policy import Policy
 from stallkit.press.rules import Rule

@@ -23,7 +23,7 @@ import gemini
 import openai
 
 from stallkit.packs.registry import installed_engine
-from stallkit.press.ready import wait_until_ready
+from stallkit.press.send import wait_until_ready
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

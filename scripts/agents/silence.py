@@ -29,9 +29,9 @@ from turns_model import Model, main_loop, suggests
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judged
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import press
 from stallkit.press.hang import HUNG_AFTER_S, HangDetector, activity_sample, hung_now
+from stallkit.press.policy import Interrupt
 from stallkit.probes.activity import Activity
 from stallkit.transports.base import look
 

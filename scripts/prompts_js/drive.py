@@ -25,7 +25,7 @@ from typing import Any, Iterator
 from attrs import evolve, frozen
 
 from stallkit.probes.foreground_job import probe as probe_process
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 
 HERE = Path(__file__).parent
 CHOICE = {"select", "multiselect"}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterable
 
-from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import KernelFacts, Member
 from stallkit.probes.foreground_job import probe, probe_elsewhere
 
 __all__ = ["observed"]

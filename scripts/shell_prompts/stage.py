@@ -16,7 +16,7 @@ from typing import Any
 from attrs import field, frozen
 
 from scripts.shell_prompts.kernel import observed
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 
 SIZES = {"": (80, 24), "narrow": (40, 15), "large": (120, 35), "wide": (200, 50)}
 ALL, BOTH = ("", "narrow", "wide"), ("", "narrow")

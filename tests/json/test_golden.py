@@ -28,7 +28,7 @@ from stallkit_supervisor.watched import Watched
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish
 
 from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
-from stallkit.cli.check_text import printed
+from stallkit.cli.check_commands import printed
 from stallkit.cli.commands import cli
 from stallkit.jsonio import dump, load, structure, unstructure
 from stallkit.probes.procfs import Process

@@ -27,10 +27,9 @@ from stallkit.press.check import (
     check,
     check_session,
 )
-from stallkit.press.decisions import Escalate, Ignore, Press, Wait
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Escalate, Ignore, Policy, Press, Wait
 from stallkit.press.policy_file import DAEMON
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.evidence.facts import names_of, plain
+from stallkit.evidence.snapshot import names_of, plain
 from stallkit.probes.procfs import takes_commands
 
 

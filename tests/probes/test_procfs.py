@@ -11,7 +11,7 @@ import pytest
 from agent_stand_in import installed_agent
 from programs import Run
 
-from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Member
 from stallkit.press.reader_check import is_proven
 from stallkit.probes.procfs import script_path
 

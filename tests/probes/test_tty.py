@@ -11,8 +11,8 @@ import pytest
 from programs import Running, python
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes.tty import tty_facts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts, listens
+from stallkit.probes.readers import tty_facts
 
 Run = Callable[[list[str]], Running]
 
@@ -67,7 +67,7 @@ def test_a_terminal_that_hung_up_is_unknown(run: Run) -> None:
 def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
     running = run(["cat"])
     code = (
-        "import sys; from stallkit.probes.tty import tty_facts; print(tty_facts(sys.argv[1]).echo)\n"
+        "import sys; from stallkit.probes.readers import tty_facts; print(tty_facts(sys.argv[1]).echo)\n"
         "try: open('/dev/tty')\n"
         "except OSError: print('none')"
     )

@@ -10,9 +10,9 @@ import pytest
 from programs import BUSY, OTHERS, READERS, Run, Running
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import KernelFacts
 from stallkit.probes.procfs import ProcEntry
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 

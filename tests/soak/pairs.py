@@ -26,8 +26,8 @@ from soak.tmuxes import SoakServer
 from stallkit.detect.engine import Engine
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
-from stallkit.press.decisions import Press
 from stallkit.press.gate import answer, press
+from stallkit.press.policy import Press
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 

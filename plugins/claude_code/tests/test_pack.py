@@ -9,8 +9,7 @@ from stallkit_supervisor.notice_subject import subject_of
 from stallkit_supervisor.notify.notice import how_many
 
 from stallkit import Engine, Match, Screen, load_pack
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.transports.targets import open_target
 

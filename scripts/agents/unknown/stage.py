@@ -14,7 +14,7 @@ from typing import Any
 import others
 
 from stallkit.probes.foreground_job import probe
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 from unknown.model import Model
 
 __all__ = ["Stage"]

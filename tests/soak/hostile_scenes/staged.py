@@ -23,9 +23,8 @@ from soak.trees import end_all, held, read_by, tree
 from stallkit.detect.engine import Engine
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.check import check_session, observe
-from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Policy, Press
 from stallkit.press.policy_file import load_policy
 from stallkit.press.rules import Scene as Where
 from stallkit.transports.tmux.pane import TmuxTransport

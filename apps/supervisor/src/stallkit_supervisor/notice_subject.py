@@ -16,8 +16,8 @@ from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Match
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.ended_turn import LASTING, TurnOutcome, class_of
 from stallkit.evidence.signal import decisive
+from stallkit.evidence.turn import LASTING, TurnOutcome, class_of
 from stallkit.judging.verdict import Verdict
 
 __all__ = ["BY_STATE", "ClearedBy", "NoticeSubject", "Need", "cleared_by", "ending", "subject_of"]

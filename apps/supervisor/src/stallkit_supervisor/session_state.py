@@ -13,9 +13,8 @@ from attrs import evolve, field, frozen
 from stallkit.detect.signature import State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Action, Decision, Restart
 from stallkit.press.hang import HUNG_AFTER_S
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Action, Decision, Policy, Restart
 from stallkit.press.rules import Scene
 from stallkit.terminal.keys import Keys
 from stallkit_supervisor.notice_subject import NoticeSubject

@@ -23,10 +23,9 @@ from stallkit.errors import SessionGone, StoreError, TransportError, bad_argumen
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Action, Choose, Interrupt, Policy, Press, Restart, Send
 from stallkit.press.policy_file import as_policy
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets

@@ -14,18 +14,17 @@ from attrs import evolve
 from rich.measure import Measurement
 from rich.table import Table
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import SIGNATURE, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.cli.parameters import SIGNATURE
 from stallkit.cli.speech import say
 from stallkit.cli.tables import page_table, plain_console, progress, ruled
 from stallkit.detect.engine import Rule
 from stallkit.detect.signature import Clause, Kind, Signature, State
 from stallkit.errors import SignatureError, StallkitError
 from stallkit.jsonio import unstructure
+from stallkit.packs.pack_file import read_screen
 from stallkit.packs.registry import Engine, installed, installed_engine
-from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
 from stallkit.testing import check_signature
 from stallkit_lab.add_signature import (

@@ -12,8 +12,7 @@ import click
 from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
 from stallkit_supervisor.settings import Overrides, load_settings
 
-from stallkit.cli.common import config_option, shown
-from stallkit.cli.parameters import Duration
+from stallkit.cli.common import Duration, config_option, shown
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import installed_engine

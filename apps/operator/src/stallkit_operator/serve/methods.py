@@ -16,15 +16,14 @@ from attrs import evolve, frozen
 from stallkit_supervisor.notice_subject import subject_of
 from stallkit_supervisor.supervisor_client import statuses
 
-from stallkit.cli.check_text import arguments
+from stallkit.cli.check_commands import arguments
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.jsonio import dump, unstructure
 from stallkit.press.check import check_session, observe
-from stallkit.press.decisions import Choose, Press, Send
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Choose, Policy, Press, Send
 from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.redact.redact import redact_all
 from stallkit.terminal.keys import Keys

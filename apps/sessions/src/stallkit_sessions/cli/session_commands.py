@@ -8,9 +8,8 @@ from typing import NoReturn
 
 import click
 
-from stallkit.cli.common import env_options, policy_option, print_json, session_options, shown, variables
+from stallkit.cli.common import Duration, env_options, policy_option, print_json, session_options, shown, variables
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import Duration
 from stallkit.cli.press_commands import wait_for
 from stallkit.cli.speech import say
 from stallkit.distributions import offered

@@ -10,9 +10,8 @@ from typing import Any, Iterator, Mapping
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import TARGET, Duration, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import note, page, say
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.config import store_file

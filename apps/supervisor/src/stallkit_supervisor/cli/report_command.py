@@ -15,9 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import TARGET, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET
 from stallkit.cli.tables import progress, wide_console
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of

@@ -12,9 +12,8 @@ from typing import Any, Collection, Iterator
 
 import click
 
-from stallkit.cli.common import print_json, session_options, shown, warn_unwritable
+from stallkit.cli.common import TARGET, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET
 from stallkit.cli.speech import paint
 from stallkit.cli.tables import PIPE
 from stallkit.cli.verb_group import like

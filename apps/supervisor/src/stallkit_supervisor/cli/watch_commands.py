@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from stallkit.cli.common import config_option, log_option, session_options, shown
-from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, session_options, shown
 from stallkit.config import FILE, event_log, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
 from stallkit.distributions import offered
