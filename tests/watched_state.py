@@ -6,8 +6,7 @@ from typing import Any, Iterable
 
 import looks
 from attrs import evolve
-from stallkit_supervisor.notice_subject import Need
-from stallkit_supervisor.notification import Notify
+from stallkit_supervisor.notification import Need, Notify
 from stallkit_supervisor.session_state import Emit, Halt, Perform, SessionState, Step, WatchConfig
 from stallkit_supervisor.transitions import on_look, on_outcome
 

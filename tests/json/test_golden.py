@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from json_values import NOON, checks, detections, events, items, records, reports, runs, sessions, verdicts
 from stallkit_operator.queue import Queue, _row
 from stallkit_sessions import ExitRecord, RunResult
-from stallkit_sessions.cli.list_command import row_object
 from stallkit_sessions.cli.panel import as_json
+from stallkit_sessions.cli.session_commands import row_object
 from stallkit_sessions.model import Session
 from stallkit_sessions.register import Register, RunningSession, packed
 from stallkit_supervisor.store import Store

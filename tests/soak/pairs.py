@@ -13,11 +13,11 @@ from typing import Callable
 from attrs import frozen
 from queued import Desk
 from stallkit_operator.answering import answer_item
-from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
+from stallkit_operator.queue_sync import draft_of
 from stallkit_sessions.runs.run import Run as Started
-from stallkit_supervisor.notice_subject import subject_of
+from stallkit_supervisor.notification import subject_of
 from terminals import wait_for
 
 from soak import two_prompts

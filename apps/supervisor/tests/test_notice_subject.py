@@ -10,7 +10,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
-from stallkit_supervisor.notice_subject import Need, NoticeSubject, subject_of
+from stallkit_supervisor.notification import Need, NoticeSubject, subject_of
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State

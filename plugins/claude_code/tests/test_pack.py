@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import stallkit_claude_code
-from stallkit_operator.escalate import draft_of
-from stallkit_supervisor.notice_subject import subject_of
+from stallkit_operator.queue_sync import draft_of
+from stallkit_supervisor.notification import subject_of
 from stallkit_supervisor.notify.notice import how_many
 
 from stallkit import Engine, Match, Screen, load_pack

@@ -17,8 +17,16 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.policy import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit.press.strokes import doubt
-from stallkit_supervisor.notice_subject import ClearedBy, Need, NoticeSubject, cleared_by, ending
-from stallkit_supervisor.notification import Cleared, Tell, on_subject
+from stallkit_supervisor.notification import (
+    Cleared,
+    ClearedBy,
+    Need,
+    NoticeSubject,
+    Tell,
+    cleared_by,
+    ending,
+    on_subject,
+)
 from stallkit_supervisor.session_state import Emit, NoticeState, SessionState, Step, Tick, WatchConfig
 
 __all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]

@@ -28,8 +28,8 @@ from stallkit.press.policy import (
     Wait,
 )
 from stallkit.press.rules import Scene
-from stallkit_supervisor.notice_subject import Need, subject_of
 from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, tell
+from stallkit_supervisor.notification import Need, subject_of
 from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery_state import cure, is_cure
 from stallkit_supervisor.schedule import beat

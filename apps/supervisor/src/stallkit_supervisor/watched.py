@@ -27,9 +27,8 @@ from stallkit.signals.collect import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.escalations import Filed
 from stallkit_supervisor.loop_files import signal_stamp, working_directory
-from stallkit_supervisor.notice_subject import Need, NoticeSubject
 from stallkit_supervisor.notices import ANSWERED, over
-from stallkit_supervisor.notification import Notification
+from stallkit_supervisor.notification import Need, NoticeSubject, Notification
 from stallkit_supervisor.prompt_state import Observed, PromptState
 from stallkit_supervisor.recovery_state import Hang, RecoveryState
 from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look

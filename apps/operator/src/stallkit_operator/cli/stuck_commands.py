@@ -34,7 +34,7 @@ from stallkit_operator.displayed_revisions import here, note_shown, revision_sho
 from stallkit_operator.item import Delivery, Item, Source, Who
 from stallkit_operator.orders import Order, Verb
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 __all__ = [
     "age",

@@ -22,7 +22,7 @@ from stallkit_operator.cli.sandbox_commands import opened
 from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served

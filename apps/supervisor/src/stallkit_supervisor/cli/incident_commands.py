@@ -20,7 +20,7 @@ from stallkit.durations import in_words
 from stallkit_supervisor.cli.status_commands import iso, known_to, noted, watched_as
 from stallkit_supervisor.loop_files import release
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.supervisor_socket import statuses
 
 __all__ = ["incidents_command", "mute_command", "release_command", "told_of", "unmute_command"]
 

@@ -23,7 +23,7 @@ from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
 from stallkit_supervisor.cli.status_commands import iso
 from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wait, reported
-from stallkit_supervisor.notice_subject import ClearedBy, ending
+from stallkit_supervisor.notification import ClearedBy, ending
 
 __all__ = ["report_command", "summarise"]
 

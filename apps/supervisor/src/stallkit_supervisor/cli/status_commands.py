@@ -28,7 +28,7 @@ from stallkit_supervisor.cli.watch_table import COLOURS, state_of, still_s
 from stallkit_supervisor.cli.watch_table import noted as notes
 from stallkit_supervisor.status_text import StatusNeed, clear_stale, summary
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.supervisor_client import remove_dead, statuses
+from stallkit_supervisor.supervisor_socket import remove_dead, statuses
 
 __all__ = [
     "iso",

@@ -33,7 +33,7 @@ from stallkit_supervisor.settings import Overrides, Settings, load_settings
 from stallkit_supervisor.sources import socket_of, sources_for
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.supervisor_socket import statuses
 
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 

@@ -9,7 +9,7 @@ import logging
 from typing import Sequence
 
 from stallkit.errors import StallkitError
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED, Notice
 
 __all__ = ["Apprise"]

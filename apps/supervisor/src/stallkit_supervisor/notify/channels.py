@@ -10,9 +10,8 @@ from attrs import evolve, field, frozen, validators
 from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
 from stallkit_supervisor.notify.apprise import Apprise
-from stallkit_supervisor.notify.cloud_event import CONTENT_MODES, ContentMode
 from stallkit_supervisor.notify.desktop import Desktop
-from stallkit_supervisor.notify.hooks import Command, Webhook
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, Command, ContentMode, Webhook
 from stallkit_supervisor.notify.notifier import ESCALATIONS, Channel, Notifier, Outlet
 from stallkit_supervisor.notify.terminal import CODES, Code, Terminal
 from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours
