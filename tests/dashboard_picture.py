@@ -23,7 +23,7 @@ from stallkit_operator.cli.dashboard_desk import Desk
 from terminals import Server, wait_for
 from textual.widgets import DataTable
 
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 
 SIZE = (100, 30)
 NOTICE = "npm publish answers 403: the proxy has no route for registry.example"

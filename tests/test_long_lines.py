@@ -13,7 +13,7 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.look import names_secret
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import check_session
 from stallkit.terminal.screen import MAX_COLUMNS, MAX_TEXT, join_wraps
 from stallkit.terminal.text import cells

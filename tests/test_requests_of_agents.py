@@ -20,7 +20,7 @@ from stallkit.detect.request import Request
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 from stallkit.press.policy import Choose, Policy, Press
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen

@@ -14,7 +14,7 @@ from typing import Callable
 from stallkit.distributions import entry_points
 from stallkit.errors import KeysRefused, TransportError, TransportUnavailable, UnknownTarget, bad_argument
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.packs.pack_file import ScreenFile, read_screen
+from stallkit.packs.screenfile import ScreenFile, read_screen
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing, OpenTransport, Options, Transport, closing_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stallkit.detect.composer import Composer, written
 from stallkit.detect.engine import Engine
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells, cut
 

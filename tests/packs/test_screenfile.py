@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stallkit.errors import PackFormatError
-from stallkit.packs.pack_file import parse_screen, read_screen, render_screen
+from stallkit.packs.screenfile import parse_screen, read_screen, render_screen
 from stallkit.terminal.screen import Cursor, Size
 
 FULL = """\

@@ -12,7 +12,7 @@ from drawn_dialog import BUTTONS, CLICK, CLICKED, MOUSE
 from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
 from stallkit.press.gate import End, Pick, answer, press
 from stallkit.press.policy import Choose

@@ -22,7 +22,7 @@ from stallkit.errors import ConfigError
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
 from stallkit.press.policy import CAREFUL, Choose, Escalate, Policy, Press

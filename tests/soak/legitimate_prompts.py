@@ -16,7 +16,7 @@ from attrs import field, frozen
 from soak.forged import COMPACT, EFFORT, TRUST
 from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, LOOSE, YES_NO, last_words, program
 from soak.hostile_scenes.staged import BUTLER
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 
 __all__ = ["POLICIES", "Prompt", "persons", "prompts"]
 

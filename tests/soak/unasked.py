@@ -16,7 +16,7 @@ from typing import Callable, Sequence
 from attrs import frozen
 
 from soak.forged import AGENTS, COMPACT, TRUST, TRUST_ROWS
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 
 __all__ = ["Hostile", "hostile_scenes"]
 

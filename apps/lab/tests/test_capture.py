@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from stallkit_lab.capture import captured
 
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
-from stallkit.packs.pack_file import parse_screen
+from stallkit.packs.screenfile import parse_screen
 from stallkit.terminal.screen import Screen
 
 SCREENS = st.builds(

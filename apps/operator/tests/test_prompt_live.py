@@ -12,7 +12,7 @@ from drawn_dialog import BUTTONS, CLICK, CLICKED, MOUSE, PROGRAM, SCREENS
 from queued import Desk
 from terminals import Server, wait_for
 
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e
 

@@ -22,7 +22,7 @@ from canary.watcher import Watcher
 from stallkit.detect.engine import Engine
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.packs.pack_file import front_of, render_screen
+from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -25,7 +25,7 @@ from live_agents.screens import Screens, Shown
 from live_agents.supervisor import Supervisor
 from live_agents.truth import Moment
 from stallkit.errors import StallkitError
-from stallkit.packs.pack_file import front_of, render_screen
+from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -14,7 +14,8 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.families import INTERPRETERS, RELAYS
 from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError
-from stallkit.packs.pack_file import parse_pack, parse_screen, read_pack, read_screen
+from stallkit.packs.pack_file import parse_pack, read_pack
+from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells

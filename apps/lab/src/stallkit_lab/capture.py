@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable
 
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.packs.pack_file import front_of, render_screen
+from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.redact.redact import redact_all
 from stallkit.transports.base import Transport, look
 from stallkit_lab.record.mask import mask

@@ -22,8 +22,8 @@ from typing import Iterator, Sequence
 from attrs import asdict, frozen
 
 from stallkit.detect.families import INTERPRETERS, RELAYS
-from stallkit.packs.pack_file import read_screen
 from stallkit.packs.pack_schema import agent_schema, pack_schema
+from stallkit.packs.screenfile import read_screen
 
 __all__ = ["Names", "files", "names_of", "programs_of", "write"]
 

@@ -14,7 +14,7 @@ from terminals import Server, wait_for
 
 from stallkit import Engine, judge
 from stallkit.detect.signature import Kind, State
-from stallkit.packs.pack_file import read_screen
+from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e
 

@@ -23,8 +23,8 @@ from stallkit.detect.engine import Rule
 from stallkit.detect.signature import Clause, Kind, Signature, State
 from stallkit.errors import SignatureError, StallkitError
 from stallkit.jsonio import unstructure
-from stallkit.packs.pack_file import read_screen
 from stallkit.packs.registry import Engine, installed, installed_engine
+from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
 from stallkit.testing import check_signature
 from stallkit_lab.add_signature import (

@@ -11,7 +11,8 @@ from typing import Iterator, Sequence
 
 from stallkit.detect.signature import Kind, Pack, State
 from stallkit.errors import PackError, StallkitError, StoreError
-from stallkit.packs.pack_file import ScreenFile, ensure_closed, read_pack, read_screen
+from stallkit.packs.pack_file import read_pack
+from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
 from stallkit_lab.corpus_lines import TRUE_STATES, Case, Label, Line
 from stallkit_lab.record.cast import cases
 

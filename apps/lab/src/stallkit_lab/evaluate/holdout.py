@@ -22,8 +22,8 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.packs.pack_file import parse_screen
 from stallkit.packs.registry import find
+from stallkit.packs.screenfile import parse_screen
 
 __all__ = [
     "PackageDirs",
