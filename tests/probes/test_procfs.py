@@ -114,16 +114,15 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_script_that_changes_what_is_seen_of_it_is_no_agent(run: Run, tmp_path: Path, what: str) -> None:
+def test_a_script_that_changes_what_is_seen_of_it_is_no_agent(run: Run, tmp_path: Path) -> None:
     agent = tmp_path / "node_modules/@anthropic-ai/claude-code"
     agent.mkdir(parents=True)
     (agent / "cli.js").write_text("")
-    given = {"agent": str(agent), "script": str(agent / "cli.js")}
-    (tmp_path / "cli.js").write_text(CHANGES[what].format(**given))
     padding = "x" * 200  # room for another command line
-    member = reader(run, ["bash", "-c", f"cd {tmp_path}; exec {sys.executable} cli.js {padding}"])
-    assert not is_proven("claude", member.path, CLAUDE), member
+    for what, code in CHANGES.items():
+        (tmp_path / "cli.js").write_text(code.format(agent=str(agent), script=str(agent / "cli.js")))
+        member = reader(run, ["bash", "-c", f"cd {tmp_path}; exec {sys.executable} cli.js {padding}"])
+        assert not is_proven("claude", member.path, CLAUDE), (what, member)
 
 
 def test_the_script_in_a_command_line() -> None:
