@@ -32,7 +32,7 @@ from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen
-from stallkit.testing import MemoryTransport
+from stallkit.testing import FakeClock, MemoryTransport
 
 FORM = Dialog(
     ["Run this command?", "{command}", Element(option="Yes", role=Role.ONCE),
@@ -219,7 +219,8 @@ def test_it_is_pressed_once_through_the_gate() -> None:
     session = MemoryTransport(screen("git status"), lambda keys: "Working", foreground="agent")
     verdict, now = seen(session.now.screen)
     session.now = evolve(now, alive=True, accepts_keys=True)
-    outcome = press(session, POLICY.decide(verdict, Scene.of(now)), session.now, ENGINE)
+    clock = FakeClock()
+    outcome = press(session, POLICY.decide(verdict, Scene.of(now)), session.now, ENGINE, clock, clock.sleep)
     assert session.sent == [b"\r"] and outcome
 
 
