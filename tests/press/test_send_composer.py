@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import time
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from composed import ENGINE, SIGNATURE
 from terminals import Server
 
 from stallkit.detect.engine import Engine
-from stallkit.detect.signature import Pack
+from stallkit.detect.signature import Clause, Pack
 from stallkit.press.send import Sending, Sent, send
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -57,29 +58,32 @@ def pressed(done: Sending) -> bool:
     return done.outcome is not None and done.outcome.pressed
 
 
+LINES = evolve(
+    SIGNATURE,
+    all_of=[Clause(pattern=r"^-{8}.*\n>(?: .*)?\n(?:(?:  .*)?\n){0,12}?-{8}", where="tail(20)")],
+    composer=evolve(SIGNATURE.composer, lines=True),
+)
+TAKES_LINES = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[LINES])])
+SPEED = 8  # of a clock that is waited for in vain
+
+
 def test_several_lines_are_pasted_where_the_composer_takes_them_and_nowhere_else(stage: Stage) -> None:
     text = "first line\nsecond\n\nfourth one of them is broken at its blanks\nlast"
-    takes = evolve(SIGNATURE, composer=evolve(SIGNATURE.composer, lines=True))
-    engine = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[takes])])
     agent = stage.agent("", "agent", "pastes")
-    unknown = send(agent, text, ENGINE, wait_s=20)
-    assert (unknown.sent, pressed(unknown)) == (Sent.REFUSED, False), unknown.why
-    long = send(agent, "\n".join(["line"] * 7), engine, wait_s=20)
-    assert (long.sent, pressed(long)) == (Sent.REFUSED, False), long.why
-    done = send(agent, text, engine, wait_s=20)
+    for engine, given in ((ENGINE, text), (TAKES_LINES, "\n".join(["line"] * 7))):  # not known, and too long
+        done = send(agent, given, engine, wait_s=20)
+        assert (done.sent, pressed(done)) == (Sent.REFUSED, False), done.why
+    done = send(agent, text, TAKES_LINES, wait_s=20)
     assert (done.sent, stage.texts) == (Sent.TYPED, [text.replace("\n", "|")]), done.why
-
-
-def test_a_program_that_takes_no_paste_as_one_gets_no_line_break(stage: Stage) -> None:
-    takes = evolve(SIGNATURE, composer=evolve(SIGNATURE.composer, lines=True))
-    engine = Engine([Pack(name="agents", foreground={"agent", "python"}, signatures=[takes])])
-    done = send(stage.agent(), "rm -rf\nbuild", engine)
+    stage.heard.unlink()
+    fast = {"clock": lambda: SPEED * time.monotonic(), "sleep": lambda seconds: time.sleep(seconds / SPEED)}
+    done = send(stage.agent(), "rm -rf\nbuild", TAKES_LINES, **fast)  # it takes no paste as one
     assert (done.sent, stage.texts) == (Sent.UNSEEN, []), done.why
 
 
 def test_a_text_is_typed_whole_and_once(stage: Stage) -> None:
     agent = stage.agent()
-    texts = [TEXT, "word " * 60 + "end", "1", "Proceed? [y/N]", "-" * 40, "/compact", "# heading", "é ü"]
+    texts = [TEXT, "word " * 60 + "end", "1", "Proceed? [y/N]", "-" * 40, "/compact", "# é ü"]
     for text in texts:
         done = send(agent, text, ENGINE, wait_s=20)
         assert done.sent is Sent.TYPED, (text, done.why)
