@@ -9,9 +9,10 @@ from typing import Iterator
 
 import pexpect
 import pytest
+from attrs import evolve
 from terminals import Server
 
-from stallkit.errors import TransportError
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
@@ -48,10 +49,9 @@ def test_pty(folders: Iterator[Path]) -> None:
     assert check_transport(make) >= 8
 
 
-@pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_pexpect(folders: Iterator[Path], encoding: str | None) -> None:
+def test_pexpect(folders: Iterator[Path]) -> None:
     @contextmanager
-    def make() -> Iterator[Session]:
+    def make(encoding: str | None) -> Iterator[Session]:
         stage = Staged(next(folders))
         spawn = pexpect.spawn(stage.command[0], stage.command[1:], encoding=encoding)
         spawn.delayafterclose = spawn.ptyproc.delayafterclose = 0  # it would sleep at the end of each check
@@ -62,7 +62,8 @@ def test_pexpect(folders: Iterator[Path], encoding: str | None) -> None:
             stage.transport.close()
             spawn.close(force=True)
 
-    assert check_transport(make) >= 8
+    for encoding in (None, "utf-8"):
+        assert check_transport(lambda encoding=encoding: make(encoding)) >= 8
 
 
 @pytest.mark.e2e
@@ -111,21 +112,14 @@ def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path, stallkit_co
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(tmp_path), str(ACME)], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    program = "\n".join(
-        [
-            "from stallkit import Engine, open_target",
-            "from stallkit.transports.targets import schemes",
-            "assert 'acme' in schemes()",
-            "print(open_target('acme:x').capture().screen.prompt_line.text)",
-        ]
-    )
-    seen = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    program = """
+from stallkit import open_target
+from stallkit.transports.targets import schemes
+assert 'acme' in schemes()
+print(open_target('acme:x').capture().screen.prompt_line.text)
+"""
+    words = [sys.executable, "-c", program]
+    seen = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
     assert seen.stdout == "Proceed? [y/N] \n"
     checked = subprocess.run([stallkit_command, "check", "acme:x"], env=environment, check=False, capture_output=True)
     assert (checked.returncode, checked.stderr) == (2, b""), checked
@@ -190,23 +184,56 @@ class Cursorless(MemoryTransport):
         super().show(Screen.from_text(screen.text, cursor=(0, 5)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "failures"),
-    [
-        (Forgetful, {"keys after a change are refused", "keys for another session are refused"}),
-        (Doubling, {"keys arrive once and exactly", "keys after a change", "keys for another"}),
-        (Losing, {"keys arrive once and exactly"}),
-        (Immortal, {"an end is seen", "closing twice"}),
-        (Confusing, {"an end is seen"}),
-        (Foreign, {"an end is seen", "closing twice"}),
-        (Nameless, {"an end is seen", "closing twice"}),
-        (Cursorless, {"the cursor is behind the text"}),
-    ],
-)
-def test_the_suite_finds_a_broken_transport(kind: type[MemoryTransport], failures: set[str]) -> None:
-    with pytest.raises(AssertionError) as raised:
-        check_transport(lambda: scripted(kind), deadline_s=0.1)
-    found = str(raised.value).split("\n  ")[1:]
-    assert len(found) == len(failures), found
-    for failure in failures:
-        assert any(line.startswith(failure) for line in found), found
+BROKEN: dict[type[MemoryTransport], set[str]] = {
+    Forgetful: {"keys after a change are refused", "keys for another session are refused"},
+    Doubling: {"keys arrive once and exactly", "keys after a change", "keys for another"},
+    Losing: {"keys arrive once and exactly"},
+    Immortal: {"an end is seen", "closing twice"},
+    Confusing: {"an end is seen"},
+    Foreign: {"an end is seen", "closing twice"},
+    Nameless: {"an end is seen", "closing twice"},
+    Cursorless: {"the cursor is behind the text"},
+}
+
+
+def test_the_suite_finds_a_broken_transport() -> None:
+    for kind, failures in BROKEN.items():
+        with pytest.raises(AssertionError) as raised:
+            check_transport(lambda kind=kind: scripted(kind), deadline_s=0.1)
+        found = str(raised.value).split("\n  ")[1:]
+        assert len(found) == len(failures), (kind, found)
+        assert all(any(line.startswith(failure) for line in found) for failure in failures), (kind, found)
+
+
+def test_a_script_answers_keys_with_screens() -> None:
+    transport = MemoryTransport("Proceed? [y/N] ", on_keys=lambda keys: "yes" if keys == b"y\r" else None)
+    seen = transport.capture()
+    transport.send(Keys.parse("n"), seen)
+    assert transport.capture() == seen
+    transport.send(Keys.parse("y Enter"), seen)
+    assert transport.capture().screen.text == "yes"
+    assert (transport.sent, transport.captures) == ([b"n", b"y\r"], 3)
+
+
+def test_it_can_be_gone_and_can_fail() -> None:
+    transport = MemoryTransport("")
+    seen = transport.capture()
+    transport.failing = CaptureTimeout("memory:", 2)
+    with pytest.raises(CaptureTimeout):
+        transport.capture()
+    transport.failing, transport.gone = None, True
+    with pytest.raises(SessionGone):
+        transport.send(Keys.parse("y"), seen)
+
+
+def test_it_can_change_between_a_look_and_a_press() -> None:
+    transport = MemoryTransport("Keep? ")
+    seen = transport.capture()
+
+    def lock() -> None:
+        transport.now = evolve(seen, accepts_keys=False)
+
+    transport.before_send = lock
+    with pytest.raises(KeysRefused, match="takes no keys"):
+        transport.send(Keys.parse("y"), seen)
+    assert transport.sent == []

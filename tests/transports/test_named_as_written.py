@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -22,15 +20,12 @@ from stallkit.transports.base import Moving, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 
 
-def test_a_bare_name_says_what_to_write() -> None:
+def test_a_bare_name_says_what_to_write_and_is_no_list_of_letters() -> None:
     with pytest.raises(ValueError, match=r"^'w1' is not a target: write tmux:w1") as raised:
         check("w1")
     assert "\n" not in str(raised.value)
     with pytest.raises(ValueError, match="'' is not a target"):
         open_target("")
-
-
-def test_one_target_is_not_a_list_of_letters() -> None:
     with pytest.raises(ValueError, match="'w1' is not a target"):
         Supervisor("w1")
 
@@ -75,14 +70,6 @@ def test_what_a_target_opens_is_closed_at_the_end(tmp_path: Path) -> None:
         assert (foreign.target, foreign.capture().screen.text) == ("acme:one", "$")
         assert isinstance(foreign, Transport) and not isinstance(foreign, Moving)
     assert Foreign.closed
-
-
-def test_it_is_typed(tmp_path: Path) -> None:
-    written = "from stallkit import open_target\n\nwith open_target('tmux:w1') as session:\n    session.capture()\n"
-    (path := tmp_path / "use.py").write_text(written)
-    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(path)]
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
 
 
 def test_spawns_without_a_terminal_are_refused_in_one_line() -> None:

@@ -24,11 +24,8 @@ PIECES = [
     "\n\n",
     " ",
 ]
-TEXT = (
-    st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=8)
-    .map("".join)
-    .filter(lambda text: FRAME.mark not in text)
-)
+ANY = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=8).map("".join)
+TEXT = ANY.filter(lambda text: FRAME.mark not in text)
 LINE = TEXT.map(lambda text: text.replace("\n", " "))
 
 
