@@ -15,9 +15,8 @@ from terminals import Server
 
 from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import POLICIES, Act, Scene
-from soak.hostile_scenes.staged import Result, policies, programs, tried
+from soak.hostile_scenes.staged import Result, policies, programs, tried, worked
 from soak.parts import Figure, Part, Run
-from soak.staff import worked
 from stallkit.packs.registry import installed_engine
 
 Job = tuple[int, str, Scene]

@@ -17,10 +17,9 @@ from attrs import evolve
 from terminals import Server
 
 from soak.hostile_scenes.scene import Scene
-from soak.hostile_scenes.staged import PATIENCE_S, Result, Stage, policies, programs
+from soak.hostile_scenes.staged import PATIENCE_S, Result, Stage, policies, programs, worked
 from soak.legitimate_prompts import POLICIES, Prompt, persons, prompts
 from soak.parts import Figure, Part, Run
-from soak.staff import worked
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -18,8 +18,6 @@ from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, LOOSE, YES_
 from soak.hostile_scenes.staged import BUTLER
 from stallkit.packs.screenfile import read_screen
 
-__all__ = ["POLICIES", "Prompt", "persons", "prompts"]
-
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 RULES = """format = 1
 name = "rules"

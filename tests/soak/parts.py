@@ -9,8 +9,6 @@ from typing import Callable
 
 from attrs import field, frozen
 
-__all__ = ["PARTS", "Figure", "Part", "Run", "part"]
-
 # In the order in which they are run; each is the module of that name beside this one, and takes 20 minutes at most.
 PARTS = ("injection", "targets", "flips", "spoofing", "hostile", "legitimate", "claude")
 PARTS += ("kills", "faults", "machine", "ends", "deaths", "held", "crowd", "twice", "rebuild", "reloads", "refusals")

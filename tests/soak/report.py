@@ -10,8 +10,6 @@ from typing import Any
 
 from soak.parts import PARTS
 
-__all__ = ["dated", "with_section"]
-
 _HEAD = """# How reliable it is
 
 Written by `scripts/soak`, which runs each part against real tmux servers, real programs and real signals

@@ -25,8 +25,6 @@ from terminals import wait_for
 
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["LIVES", "ORDERED", "SCENES", "Mode", "Scene", "Stage", "Truth", "pane", "program"]
-
 ASLEEP_S = 3.0  # that a server is stopped
 
 SHOW = 'echo "$0"; exec cat'

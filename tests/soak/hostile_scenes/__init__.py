@@ -9,9 +9,7 @@ from attrs import evolve
 
 from soak.hostile_scenes.scene import Scene
 
-__all__ = ["FAMILIES", "all_scenes"]
-
-_MODULES = ("who", "within", "printed", "shells", "following", "menus", "letters", "places", "switched", "nudged")
+_MODULES = ("agents", "screens", "prompts")
 
 
 def _families() -> Mapping[str, Sequence[Scene]]:

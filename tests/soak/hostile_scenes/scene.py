@@ -14,27 +14,6 @@ from attrs import field, frozen
 
 from stallkit.terminal.text import strip
 
-__all__ = [
-    "ACTOR",
-    "ANY_KEY",
-    "BUILD",
-    "DEPLOY",
-    "ENTER",
-    "LOOSE",
-    "POLICIES",
-    "PYTHON",
-    "YES_NO",
-    "Act",
-    "Scene",
-    "acted",
-    "bash",
-    "ground",
-    "half_typed",
-    "last_words",
-    "menu",
-    "program",
-]
-
 HERE = Path(__file__).parent
 ACTOR, NODE_ACTOR = HERE / "actor.py", HERE / "actor.js"
 PYTHON = Path(sys.executable).resolve()
