@@ -110,7 +110,6 @@ class Place:
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` starts, and as many answered from the queue, of each version that is there."""
     sys.path.insert(0, str(ROOT / "scripts" / "agents"))
     figures: list[Figure] = []
     versions = list(_versions(newest=run.size >= PART.full))
@@ -137,7 +136,6 @@ def soak(run: Run) -> list[Figure]:
 
 
 def _versions(*, newest: bool) -> Iterator[tuple[str, Path]]:
-    """Their numbers, and where they are."""
     if newest:
         NEWEST.mkdir(parents=True, exist_ok=True)
         (NEWEST / "package.json").write_text(json.dumps({"private": True, "dependencies": {PACKAGE: "latest"}}))
@@ -213,7 +211,6 @@ def _replied(place: Place, name: str, tried: Tried, words: Callable[[dict[str, A
 
 
 def _item(place: Place, name: str) -> dict[str, Any]:
-    """What waits of that session."""
     found: list[dict[str, Any]] = []
 
     def listed() -> bool:
@@ -270,7 +267,7 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
         for name, words in kinds.items()
     ]
     again = sum(one.again for one in tried)
-    return [*figures, Figure(f"{version}: answers given again, since it moved just then", str(again), "told", True)]
+    return [*figures, Figure.told(f"{version}: answers given again, since it moved just then", str(again))]
 
 
 PART = Part(

@@ -319,7 +319,6 @@ def _less_known(scene: Scene) -> Scene:
 
 
 def socket_of(house: House, name: str) -> Path:
-    """Of a scene's own tmux server."""
     return house.folder / f"{name}.sock"
 
 
@@ -351,7 +350,6 @@ class Stage:
 
 
 def soak(run: Run) -> list[Figure]:
-    """All of both engines."""
     figures: list[Figure] = []
     done = 0
 
@@ -461,7 +459,6 @@ def _one(stage: Stage, scene: Scene) -> None:
 
 
 def _recorded(stage: Stage, session: Session, look: Callable[[], Any]) -> ExitRecord | None:
-    """Its exit record, as soon as there is one."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         look()
@@ -622,7 +619,7 @@ def _figures(stage: Stage) -> list[Figure]:
     ends = tally["ends"]
 
     def none(name: str, of: str = f"{ends} ends") -> Figure:
-        return Figure(f"{engine}: {name}", f"{tally[name]} of {of}", "0", tally[name] == 0)
+        return Figure.none(f"{engine}: {name}", tally[name], of)
 
     share = tally["due and true"] / max(1, tally["due"])
     listed = "; ".join(
@@ -641,8 +638,8 @@ def _figures(stage: Stage) -> list[Figure]:
             share >= 0.99,
         ),
         none("unknown that are not listed"),
-        Figure(f"{engine}: unknown, as listed", listed or "none", "told", True),
-        Figure(f"{engine}: no code to tell: it never ran, or runs on", f"{tally['none to tell']}", "told", True),
+        Figure.told(f"{engine}: unknown, as listed", listed or "none"),
+        Figure.told(f"{engine}: no code to tell: it never ran, or runs on", f"{tally['none to tell']}"),
         none("wrong causes"),
         none("not exactly one final event"),
         none("no record"),

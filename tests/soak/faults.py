@@ -95,7 +95,6 @@ class Point:
         return (sys.executable, "-I", str(ASKER), str(asker.record), "yes", str(self.number), REST_S)
 
     def start(self, server: Server, **spec: Any) -> None:
-        """The supervisor of this point."""
         policy = self.folder / "policy.toml"
         policy.write_text(POLICY)
         (self.folder / "store").mkdir(exist_ok=True)
@@ -125,7 +124,6 @@ class Point:
         time.sleep(self.chance.uniform(0.0, 1.2))
 
     def events(self, *names: str) -> list[dict[str, Any]]:
-        """What the supervisor told so far."""
         path = self.folder / "events"
         text = path.read_text() if path.exists() else ""
         found = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
@@ -145,7 +143,6 @@ class Point:
         return self.wait(lambda: self.events(event), name, why)
 
     def goes_on(self, asker: Asker, number: int, why: str) -> bool:
-        """Wait until it was pressed so often more."""
         wanted = presses(asker) + number
         return self.wait(lambda: presses(asker) >= wanted, STUCK, why)
 
@@ -329,7 +326,6 @@ def socket_removed(point: Point) -> None:
 
 
 def no_tmux(point: Point) -> None:
-    """tmux cannot be found for a while."""
     _, a = point.begun(fault={"kind": "path"})
     os.kill(point.pid, signal.SIGUSR1)
     point.told("could_not_look", UNTOLD, "there is no tmux")
@@ -390,7 +386,6 @@ def agent_ends(point: Point) -> None:
 
 
 def _in_shell(point: Point, server: Server) -> Asker:
-    """An asker that was started from a shell's prompt."""
     server.start("a", "bash", "-c", "PS1='dev@box:~$ ' exec bash --norc --noprofile -i", shows="$").close()
     asker = Asker("a", "yes", point.folder / "record", point.folder)
     server.tmux("send-keys", "-t", "=a:", shlex.join(point.asks(asker)), "Enter")
@@ -443,7 +438,6 @@ def _kinds(count: int) -> list[str]:
 
 
 def soak(run: Run) -> list[Figure]:
-    """The points, several at a time."""
     kinds, points, lock = _kinds(run.size), list[Point](), threading.Lock()
     with Nursery(run.folder) as nursery:
 
@@ -481,7 +475,7 @@ def _figures(points: list[Point], kinds: Counter[str]) -> list[Figure]:
     tally: Counter[str] = sum((point.tally for point in points), Counter())
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     figures = [Figure("fault points", f"{len(points)}: {listed}", "all", kinds.total() == len(points))]
-    figures += [Figure(name, f"{tally[name]} of {len(points)} points", "0", tally[name] == 0) for name in BROKEN]
+    figures += [Figure.none(name, tally[name], f"{len(points)} points") for name in BROKEN]
     figures.append(Figure("presses in these points", f"{tally['presses']}", "more than 0", tally["presses"] > 0))
     delays = [delay for point in points for delay in point.delays]
     usual = [delay for point in points for delay in point.usual]

@@ -96,7 +96,6 @@ def _press(server: SoakServer, name: str, family: str, file: Path, engine: Engin
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` presses in each family, by all panes at the same time."""
     server, engine, done = SoakServer(run.folder), installed_engine(), count(1)
     jobs: dict[str, list[Future[_Tally]]] = {}
     try:
@@ -131,7 +130,7 @@ def _figures(family: str, tally: _Tally) -> list[Figure]:
             "the same",
             came == tally.pressed,
         ),
-        Figure(f"{family}: refusals", f"{tally.refused.total()} of {tries} tries: {why}", "told", True),
+        Figure.told(f"{family}: refusals", f"{tally.refused.total()} of {tries} tries: {why}"),
     ]
 
 

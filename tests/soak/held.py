@@ -134,7 +134,6 @@ async def all_wait(queue: Queue, people: list[Agent]) -> None:
 
 
 def keys_of(items: list[Item]) -> dict[str, Item]:
-    """The items by the keys of their messages."""
     return {key: item for item in items for key in re.findall(r"<(.+?)>", item.words)}
 
 
@@ -150,9 +149,9 @@ def _figures(stage: Stage, people: list[Agent], items: list[Item], megabytes: fl
         Figure("kills", f"{stage.tally['kills']}", "all", True),
         Figure("agents that waited at each", f"{len(people):,}", "all", stage.tally["waited"] > 0),
         Figure("came again", f"{again:,} times", "many", again >= len(people)),
-        Figure("messages lost", f"{lost} of {len(keys):,}", "0", lost == 0),
-        Figure("messages or answers twice", f"{twice} of {len(keys):,}", "0", twice == 0),
-        Figure("answers lost, or of another message", f"{wrong} of {len(keys):,}", "0", wrong == 0),
+        Figure.none("messages lost", lost, len(keys)),
+        Figure.none("messages or answers twice", twice, len(keys)),
+        Figure.none("answers lost, or of another message", wrong, len(keys)),
         Figure("seconds from the last replies to all agents", f"{seconds:.1f}", "at most 5", seconds <= 5),
         Figure("most memory of the endpoint", f"{megabytes:.0f} MB", "at most 200 MB", megabytes <= 200),
     ]

@@ -37,7 +37,6 @@ Job = tuple[int, str, Prompt]
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` of the prompts in each pane, and those that are a person's."""
     _days_work(run.folder)
     asked = list(prompts())[: run.size]
     work = [(pane, prompt) for prompt in asked for pane in PANES]
@@ -58,13 +57,11 @@ def _days_work(folder: Path) -> None:
 
 
 def _prepared(server: Server) -> dict[str, Any]:
-    """What a worker needs: the policies, and the programs."""
     folder = server.socket.parent
     return {"policies": policies(folder, POLICIES), "bin": programs(folder), "engine": installed_engine()}
 
 
 def _scene(prompt: Prompt, pane: str) -> Scene:
-    """The prompt in that pane."""
     files = {**prompt.files, "ask": ASKS.format(script=prompt.script)}
     scene = Scene(name=prompt.name, run="bash ask", shows=prompt.shows, session=prompt.session, files=files, reads=True)
     if pane == PANES[1]:
@@ -103,7 +100,6 @@ def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
 
 
 def _look(stage: Stage, own: dict[str, Any], prompt: Prompt, result: Result, patience_s: float) -> None:
-    """Until it is pressed, or for so long."""
     transport = TmuxTransport(stage.scene.session, stage.server.options)
     until = time.monotonic() + patience_s
     while time.monotonic() < until and not result.said:
@@ -133,9 +129,9 @@ def _figures(found: Sequence[Result], count: int) -> list[Figure]:
     value = f"{len(pressed)} of {len(theirs)}"
     figures.append(Figure("prompts beside them that are a person's, and got a key", value, "0", not pressed))
     faults = [one for one in found if one.fault]
-    figures.append(Figure("prompts that could not be staged", str(len(faults)), "0", not faults))
+    figures.append(Figure.none("prompts that could not be staged", len(faults)))
     missing = [one.name for one in prompts(everything=True) if not all(map(shutil.which, one.needs))]
-    figures.append(Figure("left out, as its program is not there", ", ".join(missing) or "none", "told", True))
+    figures.append(Figure.told("left out, as its program is not there", ", ".join(missing) or "none"))
     return figures
 
 

@@ -17,7 +17,6 @@ _BROKEN = re.compile(r"^E +(?:AssertionError: )?(?P<what>.+)$", re.MULTILINE)
 
 
 def soak(run: Run) -> list[Figure]:
-    """Run that file's test with so many steps."""
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", str(TEST)]
     environment = {**os.environ, "STALLKIT_SOAK_STEPS": str(run.size)}
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -136,7 +136,6 @@ def _store(spec: dict[str, Any]) -> Store | None:
 
 
 def _set_off(fault: dict[str, Any], spec: dict[str, Any], store: Store | None, told: int) -> None:
-    """The fault, now."""
     folder = Path(spec["store"]).parent if spec.get("store") else Path()
     match fault.get("kind"):
         case "call":
@@ -197,7 +196,6 @@ class Nursery:
         self._ask({})  # it is there
 
     def start(self, **spec: Any) -> int:
-        """The pid of a new supervisor."""
         return int(self._ask(spec))
 
     def __enter__(self) -> Nursery:

@@ -39,8 +39,6 @@ NOT_ASKED = ("a machine's press at three keys",)  # its letter and Enter are two
 
 @frozen
 class Stage:
-    """Where the pairs of one run are."""
-
     server: SoakServer
     folder: Path
     engine: Engine
@@ -76,7 +74,6 @@ def _machine(stage: Stage, pair: Pair, command: list[str]) -> str:
 
 
 def _given(stage: Stage, pair: Pair, command: list[str]) -> str:
-    """Keys that a policy read from the prompt."""
     transport = stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
     verdict, seen = observe(transport, stage.engine, watch_s=3)
     if verdict.match is None:
@@ -138,7 +135,6 @@ WAYS: dict[str, Callable[[Stage, Pair, list[str]], str]] = {
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` pairs, over all forms of the first question and all ways to answer it."""
     server, done = SoakServer(run.folder), count(1)
     stage = Stage(server, run.folder, installed_engine(), Desk(run.folder))
     every = [(form, way) for form in FORMS for way in WAYS]

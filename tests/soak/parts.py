@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Self
 
 from attrs import field, frozen
 
@@ -23,6 +23,18 @@ class Figure:
     value: str  # "0 of 5000"
     must: str  # "0"
     holds: bool
+
+    @classmethod
+    def told(cls, name: str, value: object) -> Self:
+        """One that may be anything."""
+        return cls(name, str(value), "told", True)
+
+    @classmethod
+    def none(cls, name: str, count: int, of: object = "") -> Self:
+        """A count that must be 0."""
+        return cls(
+            name, f"{count:,}{f' of {of:,}' if isinstance(of, int) else f' of {of}' if of else ''}", "0", count == 0
+        )
 
 
 @frozen
@@ -60,6 +72,5 @@ class Part:
 
 
 def part(name: str) -> Part:
-    """The part of that name."""
     found: Part = import_module(f"soak.{name}").PART
     return found

@@ -72,7 +72,6 @@ class Ground:
         (self.folder / "tmux").chmod(0o700)
 
     def ask(self) -> None:
-        """Have a session ask."""
         asks = ASKS.format(marks=shlex.quote(str(self.marks)))
         self.run("tmux", "-f", "/dev/null", "new", "-d", "-s", "asks", "bash", "-c", asks)
 
@@ -152,7 +151,6 @@ state = ["ended", "gone"]
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def call(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """The end of a command of stallkit."""
         return self.run(str(Path(sys.executable).parent / "stallkit"), *words, cwd=cwd)
 
     def allow(self, folder: Path) -> None:
@@ -161,7 +159,6 @@ state = ["ended", "gone"]
             allow(folder, read_settings(folder / "stallkit.toml"))
 
     def acted(self) -> list[str]:
-        """What left a mark."""
         return sorted([path.name for path in self.marks.iterdir()] + ["webhook"] * bool(self.site.got))
 
     def end(self) -> None:
@@ -407,7 +404,6 @@ def _placed(
 
 
 def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
-    """What acted, by who let it."""
     found = {}
     try:
         ground.ask()

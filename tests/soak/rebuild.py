@@ -63,8 +63,6 @@ with closing(Sandboxes(sandboxes_file())) as sandboxes, closing(Queue(queue_file
 
 @define
 class Round:
-    """One rebuild, and what was found after it."""
-
     site: Site
     number: int
     chance: random.Random
@@ -234,7 +232,7 @@ def soak(run: Run) -> list[Figure]:
 
 def _figures(tally: Counter[str], size: int, code: int) -> list[Figure]:
     def none(name: str, key: str, of: int) -> Figure:
-        return Figure(name, f"{tally[key]} of {of:,}", "0", tally[key] == 0)
+        return Figure.none(name, tally[key], of)
 
     faults = ", ".join(
         f"{key.removeprefix('fault: ')} {n}" for key, n in sorted(tally.items()) if key.startswith("fault")
@@ -243,8 +241,8 @@ def _figures(tally: Counter[str], size: int, code: int) -> list[Figure]:
     return [
         Figure("rebuilds", f"{tally['rebuilds']} of {size}: {faults}", "all", whole),
         Figure("interrupted, and gone on with", f"{tally['resumed']}", "some", True),
-        Figure("ended with the replacement running", f"{tally['replaced']}", "told", True),
-        Figure("ended with the sandbox as it was", f"{tally['as it was']}", "told", True),
+        Figure.told("ended with the replacement running", f"{tally['replaced']}"),
+        Figure.told("ended with the sandbox as it was", f"{tally['as it was']}"),
         none("ended in no sound state", "unsound", size),
         none("torn down before the work was pushed and read back", "early", size),
         none("files lost", "lost", tally["files"]),

@@ -195,8 +195,6 @@ LET_GO_S = 60.0  # by then whoever is slow has been let go
 
 @frozen
 class Refusal:
-    """What became of an attack."""
-
     attack: Attack
     answer: bytes
 
@@ -331,8 +329,8 @@ def _figures(
         Figure("hostile requests refused", f"{refused.total():,} of {size:,}", "all", refused.total() == size),
         Figure("of them", kinds, "every kind", len(refused) == len(KINDS)),
         Figure("answered otherwise", f"{len(other)}{f': {other[:3]}' if other else ''}", "0", not other),
-        Figure("served", f"{served}", "0", served == 0),
-        Figure("slow ones not let go in a minute", f"{held}", "0", held == 0),
+        Figure.none("served", served),
+        Figure.none("slow ones not let go in a minute", held),
         Figure("filed by them", f"{more} items", "0", more == 0),
         Figure("honest ones beside and after them, served", f"{sum(honest)} of {len(honest)}", "all", all(honest)),
         Figure("the endpoint ran on", "yes" if lives else "no", "yes", lives),

@@ -205,11 +205,9 @@ class _Soak:
             Figure("edits of routes, applied", f"{codes['routes 0']}", f"{size}", codes["routes 0"] == size),
             Figure("edits of hosts, applied", f"{codes['egress 0']}", f"{size}", codes["egress 0"] == size),
             _requests(load, size),
-            Figure(
+            Figure.told(
                 "requests through tinyproxy that its restarts failed",
                 f"{tally['tinyproxy failed']} of {tally['tinyproxy']:,}",
-                "told",
-                True,
             ),
             _none("held notices that were dropped", tally["held failed"], len(self.given), AGENTS * size),
             _none("held notices with another reply than the edit's", wrong, len(self.given), AGENTS * size),
@@ -217,7 +215,7 @@ class _Soak:
                 "edits with an error, refused", f"{codes['broken 2']}", f"{4 * size}", codes["broken 2"] == 4 * size
             ),
             Figure("routes whose upstream is down, applied", f"{codes['dead 0']}", f"{size}", codes["dead 0"] == size),
-            Figure("files that these left changed", f"{self.touched}", "0", self.touched == 0),
+            Figure.none("files that these left changed", self.touched),
             Figure("signals to nginx for edits with an error", f"{reloads - due}", "0", reloads == due),
             Figure("audit logs that are whole", "all" if verified == 0 else "not all", "all", verified == 0),
         ]

@@ -219,7 +219,6 @@ def _picture(number: int, path: Path, chance: random.Random) -> Hostile:
 
 
 def _document(number: int, path: Path, chance: random.Random) -> Hostile:
-    """A piece of what stallkit itself ships."""
     lines = path.read_text().split("\n")
     start = chance.randrange(max(1, len(lines) - 22))
     text = "\n".join(lines[start : start + 22])
@@ -342,8 +341,6 @@ MEDIUM = f'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nsignature = [{AL
 
 @define
 class Pane:
-    """One terminal of a batch."""
-
     name: str
     scene: Hostile | Answerable
     record: Path
@@ -352,7 +349,6 @@ class Pane:
 
     @property
     def notes(self) -> list[list[str]]:
-        """What the recorder wrote down."""
         return [line.split(" ") for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
     def got(self, name: str) -> bytes:
@@ -361,12 +357,10 @@ class Pane:
 
     @property
     def status(self) -> int | None:
-        """How the program ended by itself."""
         return next((int(note[1]) for note in self.notes if note[0] == "status" and note[1] != "None"), None)
 
 
 def soak(run: Run) -> list[Figure]:
-    """Batches of hostile scenes and real prompts, until there were so many of each."""
     hostile, real = hostile_scenes(run.size), answerable(run.size)
     tally: Counter[str] = Counter()
     failures: list[str] = []
@@ -382,13 +376,13 @@ def soak(run: Run) -> list[Figure]:
     return [
         Figure("bytes that came to hostile scenes", f"{tally['stray']} in {size} scenes", "0", tally["stray"] == 0),
         Figure("real prompts answered", f"{tally['answered']} of {size}", "99 %", tally["answered"] >= 0.99 * size),
-        Figure("real prompts that got more than their answer", str(tally["twice"]), "0", tally["twice"] == 0),
+        Figure.none("real prompts that got more than their answer", tally["twice"]),
         Figure("hostile scenes there to the end", f"{tally['stood']} of {size}", "all", tally["stood"] == size),
         Figure("hostile scenes judged by both", f"{tally['judged']} of {size}", "all", tally["judged"] == size),
         Figure(
             "events that say a key was pressed", str(tally["said"]), "as answered", tally["said"] >= tally["answered"]
         ),
-        Figure("supervisors that failed", str(tally["crashed"]), "0", tally["crashed"] == 0),
+        Figure.none("supervisors that failed", tally["crashed"]),
     ]
 
 

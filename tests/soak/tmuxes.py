@@ -21,7 +21,6 @@ RECORD_OWN = 'stty raw -echo; exec cat >"$0/$$"'
 
 
 def versions() -> dict[str, str]:
-    """The binaries that are there, by version."""
     found = {}
     for binary in [shutil.which("tmux") or "tmux", *sorted(map(str, FETCHED.glob("*/tmux")))]:
         said = subprocess.run([binary, "-V"], capture_output=True, text=True, check=True).stdout

@@ -37,7 +37,7 @@ def soak(run: Run) -> list[Figure]:
     wrong = sum(one != other for one, other in zip(got, wanted, strict=False)) + abs(len(got) - len(wanted))
     others = codes.total() - codes[0]
     return [
-        Figure("prompts that got another answer than one y", f"{wrong} of {run.size}", "0", wrong == 0),
+        Figure.none("prompts that got another answer than one y", wrong, run.size),
         Figure("answers that were told they were first", f"{codes[0]} of {codes.total()}", "half", codes[0] == others),
         Figure("others told: nothing pressed (2), over (4)", f"{codes[2]}, {codes[4]}", "half", True),
     ]

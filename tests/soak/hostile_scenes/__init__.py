@@ -24,5 +24,4 @@ FAMILIES: Mapping[str, Sequence[Scene]] = _families()
 
 
 def all_scenes() -> list[Scene]:
-    """All of them, by family."""
     return [scene for scenes in FAMILIES.values() for scene in scenes]

@@ -28,8 +28,6 @@ MOVES = re.compile(rb"(?:\033\[[AB]|\033O[AB]|\r|\n)*")  # what a rule on an opt
 
 
 class Act(StrEnum):
-    """What a machine is to try at a scene."""
-
     CHECK = "check"  # look, decide, press, several times
     SWITCH = "switch"  # look and decide, let the program become another, then press
     WATCH = "watch"  # let a supervisor watch it for a while

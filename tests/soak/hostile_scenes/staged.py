@@ -124,8 +124,6 @@ def programs(folder: Path) -> Path:
 
 @define
 class Result:
-    """What came to one scene under one policy."""
-
     family: str
     scene: str
     policy: str
@@ -176,8 +174,6 @@ def _verdict(scene: Scene, result: Result) -> str | None:
 
 @define
 class Stage:
-    """A scene in its terminal."""
-
     server: Server
     scene: Scene
     home: Path
@@ -286,7 +282,6 @@ class Stage:
         result.reasons += events.read_text().splitlines()[-6:] if events.exists() else []
 
     def measure(self, result: Result) -> None:
-        """Count what came."""
         result.pwned = (self.home / "pwned").exists()
         for line in (self.home / "got").read_text().splitlines() if (self.home / "got").exists() else []:
             what, _, said = line.partition(" ")
@@ -303,7 +298,6 @@ class Stage:
         result.stray = max(0, result.stray + waits - self.unread)
 
     def end(self) -> None:
-        """End all of it."""
         left = held(tree(self.pid)) if self.pid else []
         for session in self.server.tmux("list-sessions", "-F", "#{session_name}").split("\n"):
             if session and session != "keeper":
