@@ -3,22 +3,26 @@
 import os
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
 
 import pexpect
+import pexpect.fdpexpect
+import pexpect.popen_spawn
 import pytest
 from attrs import evolve
+from stallkit_supervisor import Supervisor
 from terminals import Server
 
+from stallkit import Engine, check, open_target
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport, check_transport
 from stallkit.testing.checks import Session, Stage
-from stallkit.transports.base import Transport
+from stallkit.transports.base import Moving, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 from stallkit.transports.pty import PtyTransport
 
@@ -237,3 +241,72 @@ def test_it_can_change_between_a_look_and_a_press() -> None:
     with pytest.raises(KeysRefused, match="takes no keys"):
         transport.send(Keys.parse("y"), seen)
     assert transport.sent == []
+
+
+# --- what people write first works, or raises one line that says what is meant ---
+
+
+def test_a_bare_name_says_what_to_write_and_is_no_list_of_letters() -> None:
+    with pytest.raises(ValueError, match=r"^'w1' is not a target: write tmux:w1") as raised:
+        check("w1")
+    assert "\n" not in str(raised.value)
+    with pytest.raises(ValueError, match="'' is not a target"):
+        open_target("")
+    with pytest.raises(ValueError, match="'w1' is not a target"):
+        Supervisor("w1")
+
+
+def test_a_text_is_detected_as_a_screen_is() -> None:
+    engine = Engine.default()
+    text = "Proceed? [y/N] "
+    assert engine.detect(text) == engine.detect(Screen.from_text(text))
+    assert engine.detect(text).match is not None
+
+
+def test_transports_are_context_managers() -> None:
+    with MemoryTransport("$ ") as memory, PtyTransport.spawn(["cat"]) as session:
+        assert session.exit_status is None
+    assert session.exit_status is not None
+    for closed in (memory, session):
+        with pytest.raises(SessionGone):
+            closed.capture()
+
+
+class ThirdPartys:
+    """A third party's transport that is no context manager."""
+
+    target = "acme:one"
+    closed = False
+
+    def capture(self) -> Snapshot:
+        return MemoryTransport("$ ").capture()
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        raise AssertionError("nothing is sent here")
+
+    def close(self) -> None:
+        ThirdPartys.closed = True
+
+
+def test_what_a_target_opens_is_closed_at_the_end(tmp_path: Path) -> None:
+    (path := tmp_path / "screen.txt").write_text("Proceed? [y/N] ")
+    with open_target(f"file:{path}") as saved:
+        assert saved.capture().screen.text == "Proceed? [y/N]"
+    with closing_of(ThirdPartys()) as foreign:
+        assert (foreign.target, foreign.capture().screen.text) == ("acme:one", "$")
+        assert isinstance(foreign, Transport) and not isinstance(foreign, Moving)
+    assert ThirdPartys.closed
+
+
+def test_spawns_without_a_terminal_are_refused_in_one_line() -> None:
+    reads, writes = os.pipe()
+    os.close(writes)
+    popen = pexpect.popen_spawn.PopenSpawn(["true"])
+    popen.wait()
+    popen.proc.stdin.close()
+    popen.proc.stdout.close()
+    with closing(pexpect.fdpexpect.fdspawn(reads)) as file:
+        for spawn in (popen, file):
+            with pytest.raises(TransportError, match=f"{type(spawn).__name__} has .*StreamTransport") as raised:
+                PexpectTransport(spawn)
+            assert "\n" not in str(raised.value)

@@ -116,20 +116,6 @@ def test_a_program_that_asks_where_the_cursor_is_gets_an_answer(spawn: Spawn) ->
     look(spawn(sys.executable, "-c", program), shows(r"b'\x1b[1;4R'"))
 
 
-def test_keys_for_a_screen_that_changed_are_refused(spawn: Spawn, tmp_path: Path) -> None:
-    transport = spawn(
-        "sh", "-c", "printf 'Keep? '; until [ -e go ]; do sleep 0.01; done; printf 'Delete? '; touch gone; cat"
-    )
-    seen = look(transport, shows("Keep?"))
-    (tmp_path / "go").touch()
-    deadline = time.monotonic() + PATIENCE_S
-    while not (tmp_path / "gone").exists():  # written by now, and not looked at
-        assert time.monotonic() < deadline
-    with pytest.raises(KeysRefused, match="changed"):
-        transport.send(Keys.parse("y"), seen)
-    assert look(transport, shows("Delete?")).screen.prompt_line.text == "Keep? Delete? "
-
-
 def test_keys_for_another_prompt_in_the_same_place_are_refused(spawn: Spawn, tmp_path: Path) -> None:
     """The cursor is where it was: only what stands there is not."""
     before = "请按任意键继续 "

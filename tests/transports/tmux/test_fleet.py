@@ -21,7 +21,7 @@ from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.transports.tmux.fleet import BATCH, Fleet, Look, Sweep, listed, looks, to_list, to_look
-from stallkit.transports.tmux.format import Frame
+from stallkit.transports.tmux.format import Frame, look_commands
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -322,8 +322,13 @@ def test_nothing_is_left_on_the_server(server: Server, watch: Watch, tmp_path: P
 
 MARK = "5d2b291c39e0ffee"
 FRAME = Frame(MARK)
-ANY = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30).filter(
-    lambda t: MARK not in t
+# What a program may have seen of earlier calls, and pieces of the mark that it could guess.
+PIECES = [Frame().mark, MARK[:-1], MARK[1:], MARK[:8], "5", "ee", ",", " "]
+CHARS = st.characters(exclude_characters="\n", exclude_categories=["Cs"])
+ANY = (
+    st.lists(st.sampled_from(PIECES) | st.text(CHARS, max_size=8), max_size=4)
+    .map("".join)
+    .filter(lambda text: MARK not in text)
 )
 ROWS = st.lists(ANY, min_size=3, max_size=3)
 
@@ -429,3 +434,10 @@ def test_what_is_asked_has_one_line_a_command() -> None:
     commands = [line.split(" ")[0] for line in to_look(["%1", "%2"], FRAME).split("\n")]
     assert commands == [*["display-message", "capture-pane", "capture-pane"] * 2, "display-message", ""]
     assert to_list(FRAME)[:3] == ["list-panes", "-a", "-F"]
+
+
+def test_no_two_calls_share_a_mark_and_an_answer_to_another_call_is_none() -> None:
+    other = Frame()
+    assert other.mark != Frame().mark and other.mark not in str(look_commands("%1", FRAME))
+    with pytest.raises(ValueError, match="tmux answered"):
+        FRAME.parts(other.line("a", "b") + "\n" + other.mark + "\n")
