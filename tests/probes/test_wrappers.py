@@ -87,13 +87,11 @@ def ended(pid: int) -> bool:
 
 
 def test_an_agent_that_is_killed_below_a_wrapper_has_ended(server: Server, agent: Path, engine: Engine) -> None:
-    sessions = {}
     for name, words in WRAPPERS.items():
-        if shutil.which(words[0]) and (words[0] != "su" or os.getuid() == 0):
-            command = [word.replace("$AGENT", str(agent)).replace("$FOLDER", str(agent.parent)) for word in words]
-            sessions[name] = server.start(name, *command)
-    for name, session in sessions.items():
-        server.wait(session, "shortcuts")
+        if not shutil.which(words[0]) or (words[0] == "su" and os.getuid() != 0):
+            continue
+        command = [word.replace("$AGENT", str(agent)).replace("$FOLDER", str(agent.parent)) for word in words]
+        session = server.start(name, *command, shows="shortcuts")
         wait_for(lambda session=session: claude(look(session)), f"the agent among {name}'s programs")
         before, now = at_rest(session)
         alive = judged(engine, now, before)
