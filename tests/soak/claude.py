@@ -1,4 +1,5 @@
-"""Real Claude Code with a scripted model: started in a folder that is named, and answered from the queue.
+"""Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start --wait` in a
+folder that it does not know, by rules on labels; and the same answered from the queue alone.
 
 The version of the tests, and npm's newest, which is fetched into .cache/newest; each start has a home of its own that
 knows no folder, so that every dialog of a first start in a folder comes.
@@ -270,12 +271,4 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
     return [*figures, Figure.told(f"{version}: answers given again, since it moved just then", str(again))]
 
 
-PART = Part(
-    name="claude",
-    about="Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start"
-    " --wait` in a folder that it does not know, by rules on labels; and the same answered from the queue alone.",
-    unit="starts, and as many answered from the queue, of each version",
-    full=20,
-    short=1,
-    soak=soak,
-)
+PART = Part(__doc__, "starts, and as many answered from the queue, of each version", full=20, short=1, soak=soak)

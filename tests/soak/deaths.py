@@ -1,6 +1,7 @@
-"""Containers that end in every way, told by the monitor: every code that is told is the program's, or *unknown*.
+"""Sessions in containers that end in every way, while daemons, conmons, tmux servers and monitors are killed.
 
-What was done decides what is true.  Each scene is judged by its exit record alone, as `stallkit postmortem` reads it.
+Every code that is told is the program's, or *unknown*.  What was done decides what is true.  Each scene is judged by
+its exit record alone, as `stallkit postmortem` reads it.
 """
 
 from __future__ import annotations
@@ -648,11 +649,4 @@ def _figures(stage: Stage) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="deaths",
-    about="Sessions in containers that end in every way, while daemons, conmons, tmux servers and monitors are killed.",
-    unit="ends, half of them on each engine",
-    full=740,
-    short=20,
-    soak=soak,
-)
+PART = Part(__doc__, "ends, half of them on each engine", full=740, short=20, soak=soak)

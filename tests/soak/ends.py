@@ -1,4 +1,7 @@
-"""Sessions that end in every way there is, with the monitor beside them or killed: is each told as what it was?"""
+"""tmux sessions ended in every way, with the monitor alive (for most) or killed -9 before or after.
+
+Is each told as what it was?
+"""
 
 from __future__ import annotations
 
@@ -323,11 +326,4 @@ def _time(tally: Tally, what: str, name: str, limit_s: float | None) -> Figure:
     return Figure(name, value, "told" if limit_s is None else f"p95 {limit_s} s", holds)
 
 
-PART = Part(
-    name="ends",
-    about="tmux sessions ended in every way, with the monitor alive (for most) or killed -9 before or after.",
-    unit="sessions or more",
-    full=220,
-    short=8,
-    soak=soak,
-)
+PART = Part(__doc__, "sessions or more", full=220, short=8, soak=soak)

@@ -1,4 +1,6 @@
-"""Prompts of many panes that a supervisor files and a person answers, while the supervisor is killed."""
+"""A supervisor files the prompts of many panes (50 for each kill, 1,000 at most), and is killed with SIGKILL as soon
+as the first new one is filed, or while `stallkit stuck reply` answers some; another takes its place.
+"""
 
 from __future__ import annotations
 
@@ -181,12 +183,4 @@ def _range(values: list[int] | list[float]) -> str:
     return f"{min(values):,.0f} to {max(values):,.0f}"
 
 
-PART = Part(
-    name="escalated",
-    about="A supervisor files the prompts of many panes (50 for each kill, 1,000 at most), and is killed with SIGKILL "
-    "as soon as the first new one is filed, or while `stallkit stuck reply` answers some; another takes its place.",
-    unit="kills",
-    full=20,
-    short=2,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=20, short=2, soak=soak)

@@ -1,8 +1,8 @@
-"""Faults under a supervisor at work: its disk, its store, tmux, the clock, and its own sleep.
+"""Faults at random moments under a supervisor that presses: store, disk, tmux, clock, its own sleep.
 
-Each point has a tmux server of its own, on it a program that keeps asking (`asker`); the fault comes at a random moment
-once the supervisor has pressed there.  What the program was given is counted at the program, what was recorded is read
-from the file, and a store that failed is not asked.
+Each point has a tmux server of its own, on it a program that keeps asking (`asker`); the fault comes at a random
+moment once the supervisor has pressed there.  What the program was given is counted at the program, what was recorded
+is read from the file, and a store that failed is not asked.
 """
 
 from __future__ import annotations
@@ -486,11 +486,4 @@ def _figures(points: list[Point], kinds: Counter[str]) -> list[Figure]:
     return figures
 
 
-PART = Part(
-    name="faults",
-    about="Faults at random moments under a supervisor that presses: store, disk, tmux, clock, its own sleep.",
-    unit="fault points",
-    full=330,
-    short=12,
-    soak=soak,
-)
+PART = Part(__doc__, "fault points", full=330, short=12, soak=soak)

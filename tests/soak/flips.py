@@ -1,4 +1,7 @@
-"""Look and press at screens that turn into others for a moment: what was there when the key came?"""
+"""A harmless screen turns into a harmful one for 20-200 ms, every 0.4-1.6 s, in six families.
+
+What was there when the key came?
+"""
 
 from __future__ import annotations
 
@@ -134,11 +137,4 @@ def _figures(family: str, tally: _Tally) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="flips",
-    about=f"A harmless screen turns into a harmful one for 20-200 ms, every 0.4-1.6 s: {', '.join(FAMILIES)}.",
-    unit="presses in each of six families",
-    full=5_000,
-    short=6,
-    soak=soak,
-)
+PART = Part(__doc__, "presses in each of six families", full=5_000, short=6, soak=soak)

@@ -1,4 +1,6 @@
-"""Agents that wait for a person while the endpoint is killed, again and again."""
+"""Agents wait at the endpoint, which is killed with SIGKILL while a person answers some of them; it starts again,
+they come again with their keys, and ask anew once they have their answer.
+"""
 
 from __future__ import annotations
 
@@ -157,12 +159,4 @@ def _figures(stage: Stage, people: list[Agent], items: list[Item], megabytes: fl
     ]
 
 
-PART = Part(
-    name="held",
-    about="Agents wait at the endpoint, which is killed with SIGKILL while a person answers some of them; it starts "
-    "again, they come again with their keys, and ask anew once they have their answer.",
-    unit="kills",
-    full=20,
-    short=4,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=20, short=4, soak=soak)

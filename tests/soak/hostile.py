@@ -1,7 +1,9 @@
-"""Live scenes, each an attempt to have a key pressed without consent, each under four policies.
+"""Scenes that try to have a key pressed without one of the two grounds, by family, under four policies: careful,
+daemon, daemon with an agent of one's own (butler), and a policy of three rules.
 
-A key needs one of two grounds (docs/safety.md): a pack's own dialog of the program that it names, or a rule that names
-what and where.  What a ground allows at a scene stands beside it (`Scene.may`); all else that comes to it is wrong.
+A key needs one of two grounds (docs/safety.md): a pack's own dialog of the program that it names, or a rule that
+names what and where.  What a ground allows at a scene stands beside it (`Scene.may`); all else that comes to it is
+wrong.
 """
 
 from __future__ import annotations
@@ -88,12 +90,4 @@ def _allows(scene: Scene, policy: str) -> bool:
     return policy in scene.may or policy in scene.picks
 
 
-PART = Part(
-    name="hostile",
-    about="Scenes that try to have a key pressed without one of the two grounds, by family, under four policies:"
-    " careful, daemon, daemon with an agent of one's own (butler), and a policy of three rules.",
-    unit="scenes, under each policy",
-    full=len(all_scenes()),
-    short=len(FAMILIES),
-    soak=soak,
-)
+PART = Part(__doc__, "scenes, under each policy", full=len(all_scenes()), short=len(FAMILIES), soak=soak)

@@ -1,4 +1,7 @@
-"""Hostile text typed into panes: it arrives byte for byte, and tmux takes no word of it for its own."""
+"""Hostile text (controls, tmux commands and formats, shell, invalid UTF-8, some kB) typed into panes.
+
+It arrives byte for byte, and tmux takes no word of it for its own.
+"""
 
 from __future__ import annotations
 
@@ -206,11 +209,4 @@ def soak(run: Run) -> list[Figure]:
     return figures
 
 
-PART = Part(
-    name="injection",
-    about="Hostile text (controls, tmux commands and formats, shell, invalid UTF-8, some kB) typed into panes.",
-    unit="strings on each version of tmux",
-    full=10_000,
-    short=100,
-    soak=soak,
-)
+PART = Part(__doc__, "strings on each version of tmux", full=10_000, short=100, soak=soak)

@@ -1,4 +1,4 @@
-"""A supervisor that is killed at random moments, again and again, over sessions whose prompts keep coming."""
+"""SIGKILL to the supervisor, at any moment and right after rows and presses, over ten sessions that ask on."""
 
 from __future__ import annotations
 
@@ -330,11 +330,4 @@ def _is_json(line: bytes) -> bool:
         return False
 
 
-PART = Part(
-    name="kills",
-    about="SIGKILL to the supervisor, at any moment and right after rows and presses, over ten sessions that ask on.",
-    unit="kills",
-    full=500,
-    short=10,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=500, short=10, soak=soak)

@@ -1,6 +1,8 @@
-"""Prompts that a ground allows, of real programs and of agents, in three panes each: what is allowed is pressed.
+"""Prompts that a ground allows, of real programs, libraries and agents: in an empty pane, below a day's work (git
+push, npm install, tests that are called deletes..., 400 rows and more), and below a shell's line.
 
-As much as `soak hostile` says what is not pressed: counted by what the program received, which its exit status tells.
+What is allowed is pressed.  As much as `soak hostile` says what is not pressed: counted by what the program received,
+which its exit status tells.
 """
 
 from __future__ import annotations
@@ -135,12 +137,4 @@ def _figures(found: Sequence[Result], count: int) -> list[Figure]:
     return figures
 
 
-PART = Part(
-    name="legitimate",
-    about="Prompts that a ground allows, of real programs, libraries and agents: in an empty pane, below a day's work"
-    " (git push, npm install, tests that are called deletes..., 400 rows and more), and below a shell's line.",
-    unit="prompts, in each of three panes",
-    full=len(prompts()),
-    short=8,
-    soak=soak,
-)
+PART = Part(__doc__, "prompts, in each of three panes", full=len(prompts()), short=8, soak=soak)

@@ -1,4 +1,7 @@
-"""The state machine of a session's standing, over very many steps (apps/supervisor/tests/test_state_machine.py)."""
+"""A Hypothesis state machine over heartbeat, limits and policy, with crashes and clock steps.
+
+The test is apps/supervisor/tests/test_state_machine.py.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,4 @@ def soak(run: Run) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="machine",
-    about="A Hypothesis state machine over heartbeat, limits and policy, with crashes and clock steps.",
-    unit="steps",
-    full=50_000,
-    short=1_200,
-    soak=soak,
-)
+PART = Part(__doc__, "steps", full=50_000, short=1_200, soak=soak)

@@ -1,4 +1,7 @@
-"""Random packs and screens: the engine, in each of its ways, beside the plain loop that specifies it."""
+"""Random packs on random screens made of what they look for: the engine beside a plain ordered loop.
+
+The loop specifies the engine, which is tried in each of its ways.
+"""
 
 from __future__ import annotations
 
@@ -55,11 +58,4 @@ def soak(run: Run) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="matching",
-    about="Random packs on random screens made of what they look for: the engine beside a plain ordered loop.",
-    unit="screens",
-    full=50_000,
-    short=500,
-    soak=soak,
-)
+PART = Part(__doc__, "screens", full=50_000, short=500, soak=soak)

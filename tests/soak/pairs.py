@@ -1,4 +1,7 @@
-"""Two prompts in a row, the second a grave one whose default is yes: one answer must not answer both."""
+"""Two prompts in a row: single keys, lines and line editors, then a grave one whose default is yes.
+
+One answer must not answer both.
+"""
 
 from __future__ import annotations
 
@@ -168,11 +171,4 @@ def _of(found: list[str], told: list[tuple[Pair, str, str]]) -> str:
     return "; ".join([f"{len(found)} of {len(told)}", *found])
 
 
-PART = Part(
-    name="pairs",
-    about="Two prompts in a row: single keys, lines and line editors, then a grave one whose default is yes.",
-    unit="pairs of prompts",
-    full=216,
-    short=24,
-    soak=soak,
-)
+PART = Part(__doc__, "pairs of prompts", full=216, short=24, soak=soak)

@@ -48,14 +48,22 @@ class Run:
 
 @frozen
 class Part:
-    """A part: `full` and `short` are how many of what `unit` says."""
+    """A part: `full` and `short` are how many of what `unit` says; its module's words begin with what it is about."""
 
-    name: str
-    about: str  # one line, for the report
+    words: str
     unit: str
     full: int
     short: int
     soak: Callable[[Run], list[Figure]]
+
+    @property
+    def name(self) -> str:
+        return self.soak.__module__.rpartition(".")[2]
+
+    @property
+    def about(self) -> str:
+        """One line, for the report."""
+        return " ".join(self.words.partition("\n\n")[0].split())
 
     def run(self, size: int, folder: Path, tell: Callable[[int], None] = lambda done: None) -> dict[str, object]:
         """The figures of one run, as plain values."""

@@ -1,7 +1,8 @@
-"""Files of settings that an agent, or another user, could have placed where a person types commands: none of them acts.
+"""Files of settings where a person types commands, placed by an agent or another user: what they make happen.
 
-Every placement meets every command that reads settings; what would act leaves a mark.  Beside it, what a person lets
-decide does act: the same file as the user's own, by ``--config``, and in a directory that was allowed.
+None of them acts.  Every placement meets every command that reads settings; what would act leaves a mark.  Beside it,
+what a person lets decide does act: the same file as the user's own, by ``--config``, and in a directory that was
+allowed.
 """
 
 from __future__ import annotations
@@ -428,11 +429,4 @@ def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
     return found
 
 
-PART = Part(
-    name="placements",
-    about="Files of settings where a person types commands, placed by an agent or another user: what they make happen.",
-    unit="placements",
-    full=len(PLACEMENTS),
-    short=3,
-    soak=soak,
-)
+PART = Part(__doc__, "placements", full=len(PLACEMENTS), short=3, soak=soak)

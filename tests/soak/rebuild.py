@@ -1,4 +1,7 @@
-"""Rebuilds of a sandbox while pushes are refused, the disk is full, and the process that does them is killed.
+"""A sandbox writes files while it is rebuilt again and again, with a fault each time: pushes are refused, the disk is
+full but for a few pages, the process is killed with SIGKILL before or after a step, the changed manifest cannot
+start or its program ends at once, or the work tree goes with the sandbox. What was interrupted is called again
+without the fault.
 
 A process of its own, on a small disk, has the sandbox and its faults; it prints what it finds after each, a line of
 JSON.
@@ -250,14 +253,4 @@ def _figures(tally: Counter[str], size: int, code: int) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="rebuild",
-    about="A sandbox writes files while it is rebuilt again and again, with a fault each time: pushes are refused, the "
-    "disk is full but for a few pages, the process is killed with SIGKILL before or after a step, the changed manifest "
-    "cannot start or its program ends at once, or the work tree goes with the sandbox. What was interrupted is called "
-    "again without the fault.",
-    unit="rebuilds",
-    full=200,
-    short=8,
-    soak=soak,
-)
+PART = Part(__doc__, "rebuilds", full=200, short=8, soak=soak)

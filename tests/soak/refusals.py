@@ -1,4 +1,7 @@
-"""Hostile requests to the endpoint, thousands, of every kind; honest ones beside them are served."""
+"""Requests to the endpoint that must be refused: too long, no UTF-8, slow, of a wrong method or path, floods of
+headers, bad keys, of two lengths, no HTTP, from web pages, and over TCP without the right Host and token; 16 at
+once, the slow ones all at once, with honest requests between them.
+"""
 
 from __future__ import annotations
 
@@ -338,13 +341,4 @@ def _figures(
     ]
 
 
-PART = Part(
-    name="refusals",
-    about="Requests to the endpoint that must be refused: too long, no UTF-8, slow, of a wrong method or path, floods "
-    "of headers, bad keys, of two lengths, no HTTP, from web pages, and over TCP without the right Host and token; "
-    "16 at once, the slow ones all at once, with honest requests between them.",
-    unit="hostile requests",
-    full=4_000,
-    short=320,
-    soak=soak,
-)
+PART = Part(__doc__, "hostile requests", full=4_000, short=320, soak=soak)

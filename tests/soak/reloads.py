@@ -1,4 +1,9 @@
-"""Edits of both proxies of a sandbox while it uses them: nothing under way is lost, nothing wrong reaches them."""
+"""The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and `stallkit
+egress edit` while clients send requests through both and agents hold notices, which the edits answer; edits with
+an error, and routes whose upstream is down, are tried between them.
+
+Nothing under way is lost, nothing wrong reaches them.
+"""
 
 from __future__ import annotations
 
@@ -234,13 +239,4 @@ def _none(name: str, failed: int, of: int, least: int) -> Figure:
     return Figure(name, f"{failed} of {of:,}", f"0 of {least:,} at least", failed == 0 and of >= least)
 
 
-PART = Part(
-    name="reloads",
-    about="The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and "
-    "`stallkit egress edit` while clients send requests through both and agents hold notices, which the edits answer; "
-    "edits with an error, and routes whose upstream is down, are tried between them.",
-    unit="reloads",
-    full=20,
-    short=2,
-    soak=soak,
-)
+PART = Part(__doc__, "reloads", full=20, short=2, soak=soak)

@@ -1,8 +1,8 @@
-"""Two supervisors over terminals that show prompts which nobody asks; one also over real ones at the same time.
+"""Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one with a rule for all.
 
 A hostile scene is one of `WAYS` over one of the texts: the words that policies press at, dialogs, and the example
-screens of all packs.  Nothing in it waits for the answer that its screen seems to ask for.  A real prompt is of a real
-program that waits for just the answer which a rule may allow.
+screens of all packs.  Nothing in it waits for the answer that its screen seems to ask for.  A real prompt is of a
+real program that waits for just the answer which a rule may allow.
 """
 
 from __future__ import annotations
@@ -512,11 +512,4 @@ def _read_below(pid: int) -> int:
     return sum(read_by(tree(pid)[1:]).values())
 
 
-PART = Part(
-    name="spoofing",
-    about="Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one with a rule for all.",
-    unit="hostile scenes, and as many real prompts",
-    full=320,
-    short=12,
-    soak=soak,
-)
+PART = Part(__doc__, "hostile scenes, and as many real prompts", full=320, short=12, soak=soak)

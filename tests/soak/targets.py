@@ -1,4 +1,7 @@
-"""Sessions of confusable names that end, move and come again between look and press: who gets the key?"""
+"""Confusable names; sessions, panes and servers killed, renamed, respawned, restarted between look and press.
+
+Who gets the key?
+"""
 
 from __future__ import annotations
 
@@ -258,11 +261,4 @@ def soak(run: Run) -> list[Figure]:
     ]
 
 
-PART = Part(
-    name="targets",
-    about="Confusable names; sessions, panes and servers killed, renamed, respawned, restarted between look and press.",
-    unit="sets of names",
-    full=1_000,
-    short=16,
-    soak=soak,
-)
+PART = Part(__doc__, "sets of names", full=1_000, short=16, soak=soak)

@@ -1,4 +1,4 @@
-"""Prompts of a real session that two people answer at the same moment, from two terminals."""
+"""A supervisor files each prompt of a session; two processes of `stallkit stuck reply` answer it at once."""
 
 from __future__ import annotations
 
@@ -47,11 +47,4 @@ def _heard(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
-PART = Part(
-    name="twice",
-    about="A supervisor files each prompt of a session; two processes of `stallkit stuck reply` answer it at once.",
-    unit="prompts",
-    full=100,
-    short=4,
-    soak=soak,
-)
+PART = Part(__doc__, "prompts", full=100, short=4, soak=soak)
