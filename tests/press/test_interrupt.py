@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,15 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="who reads is known on Linux alone")
 
 
+SPEED = 4  # of the clock by which an agent that ignores it is waited for
+
+
 def interrupted(transport: TmuxTransport, engine: Engine, tries: int = 20) -> Outcome:
     """Tried a few times, as its supervisor does: a look may find it between two writes."""
     outcome = None
     for _ in range(tries):
         _, seen = observe(transport, engine)
-        outcome = press(transport, Interrupt("it hangs"), seen, engine)
+        outcome = press(transport, Interrupt("it hangs"), seen, engine, clock=lambda: SPEED * time.monotonic())
         if outcome.pressed:
             break
     assert outcome is not None
