@@ -15,7 +15,7 @@ from pathlib import Path
 from timing import interleaved, table
 
 from stallkit.probes import foreground_job
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 from stallkit.transports.pty import PtyTransport
 
 READER = "import os; os.read(0, 1)"

@@ -17,8 +17,7 @@ from stallkit_wrap.askpass.prompts import AskedPrompts
 from timing import interleaved, table
 
 from stallkit import Engine, Screen
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot
 from stallkit.press.policy import CAREFUL
 from stallkit.probes.activity import TcpSockets
 

@@ -33,7 +33,7 @@ from stallkit_lab.evaluate.holdout import installed_package_dirs, left_out, name
 from stallkit_lab.evaluate.prediction import SORTS as KINDS
 from stallkit_lab.evaluate.prediction import judge_case
 
-from stallkit.detect.chat_log import talks
+from stallkit.detect.composer import talks
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Kind
 from stallkit.evidence.claim import Claim

@@ -43,33 +43,33 @@ if TYPE_CHECKING:
     from stallkit.jsonio import schema as schema
     from stallkit.judging.judge import judge as judge
     from stallkit.judging.verdict import Verdict as Verdict
-    from stallkit.packs.load import load_pack as load_pack
     from stallkit.packs.registry import Engine as Engine
     from stallkit.packs.registry import hookimpl as hookimpl
+    from stallkit.packs.registry import load_pack as load_pack
     from stallkit.press.check import CheckResult as CheckResult
     from stallkit.press.check import Status as Status
     from stallkit.press.check import check as check
     from stallkit.press.check import check_async as check_async
     from stallkit.press.check import dismiss as dismiss
     from stallkit.press.check import may_press as may_press
-    from stallkit.press.decisions import Choose as Choose
-    from stallkit.press.decisions import Decision as Decision
-    from stallkit.press.decisions import Escalate as Escalate
-    from stallkit.press.decisions import Ignore as Ignore
-    from stallkit.press.decisions import Press as Press
-    from stallkit.press.decisions import Restart as Restart
-    from stallkit.press.decisions import Resume as Resume
-    from stallkit.press.decisions import Stop as Stop
-    from stallkit.press.decisions import Wait as Wait
     from stallkit.press.events import Event as Event
     from stallkit.press.events import EventLog as EventLog
     from stallkit.press.gate import Outcome as Outcome
+    from stallkit.press.policy import Choose as Choose
+    from stallkit.press.policy import Decision as Decision
+    from stallkit.press.policy import Escalate as Escalate
+    from stallkit.press.policy import Ignore as Ignore
     from stallkit.press.policy import Policy as Policy
+    from stallkit.press.policy import Press as Press
+    from stallkit.press.policy import Restart as Restart
+    from stallkit.press.policy import Resume as Resume
+    from stallkit.press.policy import Stop as Stop
+    from stallkit.press.policy import Wait as Wait
     from stallkit.press.policy_file import load_policy as load_policy
-    from stallkit.press.ready import wait_until_ready as wait_until_ready
     from stallkit.press.rules import Rule as Rule
     from stallkit.press.rules import Scene as Scene
     from stallkit.press.send import send as send
+    from stallkit.press.send import wait_until_ready as wait_until_ready
     from stallkit.terminal.keys import Keys as Keys
     from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
@@ -93,17 +93,14 @@ _HOMES = {
     "stallkit.jsonio": "dump load schema",
     "stallkit.judging.judge": "judge",
     "stallkit.judging.verdict": "Verdict",
-    "stallkit.packs.load": "load_pack",
-    "stallkit.packs.registry": "Engine hookimpl",
+    "stallkit.packs.registry": "Engine hookimpl load_pack",
     "stallkit.press.check": "CheckResult Status check check_async dismiss may_press",
-    "stallkit.press.decisions": "Choose Decision Escalate Ignore Press Restart Resume Stop Wait",
+    "stallkit.press.policy": "Choose Decision Escalate Ignore Policy Press Restart Resume Stop Wait",
     "stallkit.press.events": "Event EventLog",
     "stallkit.press.gate": "Outcome",
-    "stallkit.press.policy": "Policy",
     "stallkit.press.policy_file": "load_policy",
-    "stallkit.press.ready": "wait_until_ready",
     "stallkit.press.rules": "Rule Scene",
-    "stallkit.press.send": "send",
+    "stallkit.press.send": "send wait_until_ready",
     "stallkit.transports.base": "Options Transport",
     "stallkit.transports.memory": "MemoryTransport",
     "stallkit.transports.pexpect": "PexpectTransport",

@@ -11,8 +11,8 @@ from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import Detection, DetectionRef, SignatureRef
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.ended_turn import EndedTurn
 from stallkit.evidence.signal import Signal
+from stallkit.evidence.turn import EndedTurn
 from stallkit.json_form import SPREAD, alike, json_form
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.terminal.screen import Cursor, Screen, Size

@@ -15,15 +15,15 @@ from stallkit_sessions.runs.wait_limits import RunStatus
 from stallkit import CheckResult, Detection, Engine, Event, Keys, Screen, Snapshot, Verdict, judge
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
-from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
+from stallkit.evidence.snapshot import KernelFacts, Member, Standstill, TtyFacts
+from stallkit.evidence.turn import EndedTurn, TurnOutcome
 from stallkit.judging.verdict import Hung
 from stallkit.packs.pack_file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
 from stallkit.probes.report import TerminalReport
-from stallkit.signals.tool_call import AskedInside
+from stallkit.signals.collect import AskedInside
 from stallkit.terminal.screen import Cursor, Size
 
 __all__ = ["checks", "detections", "events", "items", "records", "reports", "runs", "sessions", "verdicts"]

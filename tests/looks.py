@@ -10,8 +10,7 @@ from stallkit_supervisor.recovery_state import Limits
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.engine import Detection, Match, Rule
 from stallkit.detect.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Iterator
 
-from stallkit.detect.chat_log import said_by_person
+from stallkit.detect.composer import said_by_person
 from stallkit.detect.engine import Engine
 from stallkit.detect.matcher import Keywords, in_one_pass, one_by_one
 from stallkit.detect.signature import Clause, CursorState, Pack, Signature, State

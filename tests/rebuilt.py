@@ -13,8 +13,7 @@ from boxed import FOREVER
 from repositories import git
 from stallkit_operator.item import Item
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.rebuild_decision import approve, propose
-from stallkit_operator.sandbox.rebuild_rows import RebuildRows
+from stallkit_operator.sandbox.rebuild_plan import RebuildRows, approve, propose
 from stallkit_operator.sandbox.sandbox_start import Start, home_of, start_sandbox
 from stallkit_operator.sandbox.sandboxes import Sandboxes
 from stallkit_sessions.manager import Sessions

@@ -31,8 +31,7 @@ from stallkit_sessions.model import Cause, ExitRecord, Session
 from stallkit_sessions.register import Register
 from stallkit_sessions.runs import client
 from stallkit_supervisor.loop_files import write_stop
-from stallkit_supervisor.notify.cloud_event import CloudEvent
-from stallkit_supervisor.notify.hooks import Webhook
+from stallkit_supervisor.notify.hooks import CloudEvent, Webhook
 from stallkit_supervisor.notify.notice import Notice
 from stallkit_supervisor.notify.terminal import CODES, codes
 from stallkit_supervisor.store import Store

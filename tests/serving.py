@@ -17,7 +17,7 @@ from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
 from stallkit.errors import SessionGone
-from stallkit.evidence.facts import TtyFacts
+from stallkit.evidence.snapshot import TtyFacts
 from stallkit.press.events import Event
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport

@@ -83,10 +83,10 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A `Stage` of scripts/agents with a real agent, as the test set-up fetched it, and its scripted model."""
+    """A `Stage` of corpora/agents with a real agent, as the test set-up fetched it, and its scripted model."""
     if not (PROGRAMS / "claude").exists():
         pytest.skip("scripts/test has not fetched it")
-    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    monkeypatch.syspath_prepend(str(ROOT / "corpora" / "agents"))
     made = importlib.import_module("sending_stage").Stage("claude", [PROGRAMS])
     yield made
     made.close()

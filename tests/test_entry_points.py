@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stallkit.entry_points import EntryPoint, entry_points, own_version
+from stallkit.distributions import EntryPoint, entry_points, own_version
 
 GROUPS = ("stallkit.classifiers", "stallkit.packs", "stallkit.signals", "stallkit.transports")
 

@@ -15,8 +15,7 @@ from stallkit.cli import press_commands
 from stallkit.cli.commands import cli
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.press.check import Status
-from stallkit.press.ready import Ready
-from stallkit.press.send import Sent
+from stallkit.press.send import Ready, Sent
 
 DOCS = Path(__file__).parent.parent / "docs"
 SKILL = "skills/stall-recovery/SKILL.md"

@@ -18,7 +18,17 @@ PACKAGES = [ROOT / "stallkit", *sorted(ROOT.glob("apps/*/src/*"))]
 
 # The distributions of the extras, by the names of their modules.
 EXTRAS = {
-    *("ahocorasick_rs", "deno", "distributed", "hypothesis", "jeepney", "mcp", "pexpect", "prometheus_client"),
+    *(
+        "ahocorasick_rs",
+        "apprise",
+        "deno",
+        "distributed",
+        "hypothesis",
+        "jeepney",
+        "mcp",
+        "pexpect",
+        "prometheus_client",
+    ),
     *("pyghostty", "pytest", "redos_linter", "starlette", "textual", "uvicorn"),
 }
 

@@ -15,7 +15,7 @@ T = 1_800_000_000.0  # when everything begins
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    monkeypatch.syspath_prepend(str(ROOT / "corpora" / "agents"))
     return Live()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import pytest
 from attrs import evolve
 from looks import reads
@@ -9,9 +11,8 @@ from soak.forged import COMPACT, EFFORT, TRUST, TRUST_ROWS
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.detect.signature import NEVER_PRESSED, Kind
-from stallkit.evidence.facts import KernelFacts
-from stallkit.press.decisions import Choose, Press
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.evidence.snapshot import KernelFacts
+from stallkit.press.policy import CAREFUL, Choose, Policy, Press
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule, Scene
 from stallkit.testing import examples
@@ -79,40 +80,44 @@ PLAIN = [
 ]
 
 
-def pressed(engine: Engine, text: str, policy: Policy, foreground: str | None) -> bool:
-    """Whether the policy would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
+def pressed(engine: Engine, text: str, policies: Sequence[Policy], foreground: str | None) -> list[str]:
+    """The policies that would press at this text, the cursor behind it, in two looks that agree, somebody reading."""
     lines = text.split("\n")
     screen = Screen.from_text(text, cursor=(len(lines[-1]), len(lines) - 1), size=(80, 24), cursor_visible=True)
-    return presses(engine, screen, policy, foreground)
+    return presses(engine, screen, policies, foreground)
 
 
 def presses(
-    engine: Engine, screen: Screen, policy: Policy, foreground: str | None, kernel: KernelFacts | None = None
-) -> bool:
+    engine: Engine,
+    screen: Screen,
+    policies: Sequence[Policy],
+    foreground: str | None,
+    kernel: KernelFacts | None = None,
+) -> list[str]:
+    """The policies that would."""
     kernel = kernel or KernelFacts(listening=True, how="read", foreground="acme")
     process = ProcessFacts(foreground)
     look = Snapshot(screen, alive=True, accepts_keys=True, process=process, kernel=kernel, target="tmux:one")
-    decision = policy.decide(judge(engine.detect(screen), look, [look]), Scene.of(look))
-    return isinstance(decision, Press | Choose)
+    verdict, scene = judge(engine.detect(screen), look, [look]), Scene.of(look)
+    return [one.name for one in policies if isinstance(one.decide(verdict, scene), Press | Choose)]
 
 
 @pytest.mark.parametrize("foreground", [None, "bash", "python3", "node"])
 def test_no_key_is_pressed(engine: Engine, foreground: str | None) -> None:
     texts = DRAFTS + SECRETS + LOSSES + LOGS + INTERPRETERS
-    assert not [(text, one.name) for text in texts for one in POLICIES if pressed(engine, text, one, foreground)]
+    assert not [(text, by) for text in texts if (by := pressed(engine, text, POLICIES, foreground))]
 
 
 @pytest.mark.parametrize("foreground", ["vim", "nano", "cat", "tail"])
 def test_no_key_in_an_editor_or_a_viewer(engine: Engine, foreground: str) -> None:
-    assert not [text for text in PLAIN if pressed(engine, text, ALLOWED, foreground)]
+    assert not [text for text in PLAIN if pressed(engine, text, [ALLOWED], foreground)]
 
 
 @pytest.mark.parametrize("foreground", [None, "bash", "python3", "installer"])
 def test_a_plain_request_is_answered_where_a_person_named_it(engine: Engine, foreground: str | None) -> None:
-    assert [text for text in PLAIN if pressed(engine, text, ALLOWED, foreground)] == PLAIN
-    other = evolve(ALLOWED, rules=[evolve(ALLOWED.rules[0], session="tmux:other")])
-    for policy in (CAREFUL, DAEMON, other):
-        assert not [text for text in PLAIN if pressed(engine, text, policy, foreground)], policy.name
+    other = evolve(ALLOWED, name="other", rules=[evolve(ALLOWED.rules[0], session="tmux:other")])
+    wrong = {text: by for text in PLAIN if (by := pressed(engine, text, [*POLICIES, other], foreground)) != ["allowed"]}
+    assert not wrong
 
 
 WORDS = ["compact mode", "Use high effort", "Effort in Opus", "Press any key to continue...", "Proceed? [y/N] "]
@@ -137,8 +142,8 @@ def test_no_words_in_a_dialog_of_an_agent_make_it_pressed(engine: Engine, pack: 
         for row in {max(0, one.screen.block.row + place) for place in (-2, -1, 0, 1)}:
             for words in WORDS:
                 shown = above(one.screen, row, words)
-                for policy in (evolve(CAREFUL, trust=["/"]), DAEMON):
-                    assert not presses(engine, shown, policy, agent, reads(agent, path)), (one.name, shown.text)
+                by = presses(engine, shown, [evolve(CAREFUL, trust=["/"]), DAEMON], agent, reads(agent, path))
+                assert not by, (one.name, shown.text, by)
 
 
 def above(screen: Screen, row: int, words: str) -> Screen:

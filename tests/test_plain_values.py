@@ -31,24 +31,23 @@ from stallkit import (
     json_schema,
     load,
 )
-from stallkit.cli.check_text import printed
+from stallkit.cli.check_commands import printed
 from stallkit.cli.printed_json import all_printed
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import SignatureRef
 from stallkit.detect.signature import Certainty, Kind, Severity, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
-from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, Standstill, TtyFacts
+from stallkit.evidence.turn import EndedTurn, TurnOutcome
 from stallkit.judging.verdict import Hung
 from stallkit.press.check import Status as Found
-from stallkit.press.decisions import Press
 from stallkit.press.gate import End, Outcome
+from stallkit.press.policy import Press
 from stallkit.press.policy_file import PROFILES
 from stallkit.probes.report import TerminalReport
-from stallkit.signals.tool_call import AskedInside
+from stallkit.signals.collect import AskedInside
 
 WORDS = st.sampled_from(["", "worker1", "it asks", "é 你 👍", "a\nb", "3"])
 SECONDS = st.floats(0, 2e9, allow_nan=False)

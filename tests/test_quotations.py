@@ -8,11 +8,12 @@ from typing import Iterator
 import pytest
 
 from stallkit import Engine, Screen, Snapshot, Verdict, judge
-from stallkit.press.decisions import Press
+from stallkit.press.policy import Press
 from stallkit.press.policy_file import PROFILES
 
 ROOT = Path(__file__).parent.parent
 ROWS, COLUMNS = 24, 80
+STEP = 3  # rows that the page scrolls between two looks: each row is seen in eight places
 
 # Prose that quotes prompts on nearly every line ...
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("plugins/*/README.md"))]
@@ -23,7 +24,7 @@ SCREENS = sorted(ROOT.glob("plugins/*/src/*/signatures.toml"))
 def windows(page: Path) -> Iterator[Screen]:
     """Screens on which the page scrolls by, the cursor below what was printed."""
     lines = [line[:COLUMNS] for line in page.read_text().splitlines()]
-    for start in range(0, max(1, len(lines) - ROWS + 2)):
+    for start in range(0, max(1, len(lines) - ROWS + 2), STEP):
         shown = lines[start : start + ROWS - 1]
         yield Screen.from_text("\n".join(shown), cursor=(0, len(shown)), size=(COLUMNS, ROWS), cursor_visible=True)
 

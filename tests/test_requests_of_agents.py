@@ -17,13 +17,11 @@ from hypothesis import strategies as st
 
 from stallkit import Engine
 from stallkit.detect.request import Request
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import read_screen
-from stallkit.press.decisions import Choose, Press
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Choose, Policy, Press
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 
 from stallkit.press.events import Event
 

@@ -6,14 +6,12 @@ from typing import Any, Iterable
 
 import looks
 from attrs import evolve
-from stallkit_supervisor.notice_subject import Need
-from stallkit_supervisor.notification import Notify
+from stallkit_supervisor.notification import Need, Notify
 from stallkit_supervisor.session_state import Emit, Halt, Perform, SessionState, Step, WatchConfig
 from stallkit_supervisor.transitions import on_look, on_outcome
 
 from stallkit.detect.signature import Pack
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit.press.policy import CAREFUL, OBSERVE

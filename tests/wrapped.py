@@ -20,7 +20,7 @@ from stallkit_wrap.relay.driver import wrapped
 from terminals import wait_for
 
 from stallkit.probes.procfs import Process
-from stallkit.probes.tty import Relayed, relayed
+from stallkit.probes.readers import Relayed, relayed
 
 RAW = "import os, sys, tty; tty.setraw(0); "  # the beginning of a program that takes single keys, and changes no byte
 

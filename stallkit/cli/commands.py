@@ -1,22 +1,86 @@
-"""The commands, each imported when it is called, and how errors are printed."""
+"""The commands, each imported when it is called, what they were called before, and how errors are printed."""
 
 from __future__ import annotations
 
 import sys
 from inspect import cleandoc
-from typing import NoReturn
+from typing import NoReturn, Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
-from stallkit.cli import completion_shells  # noqa: F401  (click learns them by that)
+from stallkit.cli import completion_command  # noqa: F401  (click learns them by that)
 from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.exits import Exit
-from stallkit.cli.old_words import todays_options, todays_verb
 from stallkit.cli.output import echo, ended_by, shown, shows_what_it_can
-from stallkit.cli.verb_group import VerbGroup, dressed, grouped
+from stallkit.cli.speech import note, page
+from stallkit.cli.verb_group import VerbGroup, dressed, grouped, like
 
-__all__ = ["BROUGHT_BY", "OWN", "cli", "run", "summary"]
+__all__ = [
+    "BROUGHT_BY",
+    "OWN",
+    "cli",
+    "help_command",
+    "run",
+    "summary",
+    "todays_options",
+    "todays_verb",
+]
+
+# --- words of the version before ---
+
+_VERBS = {"wait-ready": "wait"}
+_OPTIONS = {"--hung-after": "--hang-timeout", "--watch-for": "--for", "--wait-ready": "--wait"}
+
+
+def todays_verb(verb: str) -> str:
+    """What a verb is called today; one of today's is itself."""
+    return _renamed(verb, _VERBS[verb]) if verb in _VERBS else verb
+
+
+def todays_options(words: Sequence[str], command: click.Command) -> list[str]:
+    """The words behind the verb, with the options that this command calls otherwise today; not what follows ``--``."""
+    known = {option for one in command.params for option in one.opts}
+    end = words.index("--") if "--" in words else len(words)
+    found = []
+    for word in words[:end]:
+        name, equals, value = word.partition("=")
+        now = _OPTIONS.get(name)
+        renamed = now in known and name not in known
+        found.append(f"{_renamed(name, now)}{equals}{value}" if renamed and now else word)
+    return [*found, *words[end:]]
+
+
+def _renamed(old: str, new: str) -> str:
+    note(f"{old} is called {new} now; the old name goes with the next version")
+    return new
+
+
+# --- help ---
+
+
+@click.command("help")
+@click.argument("verbs", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_command(ctx: click.Context, verbs: tuple[str, ...]) -> None:
+    """Show the help of a command; without one, all commands.
+
+    \b
+    Exit codes: 0 shown; 64 there is no such command.
+    Example:    stallkit help check
+                stallkit help stuck reply
+    """
+    above = ctx.find_root()
+    for verb in verbs:
+        command = above.command.get_command(above, verb) if isinstance(above.command, click.Group) else None
+        if command is None:
+            known = above.command.list_commands(above) if isinstance(above.command, VerbGroup) else []
+            raise click.UsageError(f"no command {verb!r}{like(verb, known)}; {above.command_path} --help lists all")
+        above = click.Context(dressed(command), info_name=verb, parent=above, **command.context_settings)
+    page(above.get_help())
+
+
+# --- the commands ---
 
 OWN = CommandSet(
     {
@@ -24,15 +88,15 @@ OWN = CommandSet(
         "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
         "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
         "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
-        "help": ("stallkit.cli.help_command", "show the help of a command"),
+        "help": ("stallkit.cli.commands", "show the help of a command"),
         "packs": ("stallkit.cli.packs_command", "list the installed packs"),
         "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
         "probe": ("stallkit.cli.probe_command", "print the facts on a process's terminal, for a stream"),
-        "schema": ("stallkit.cli.schema_command", "print a JSON schema: of packs, policies, settings, values"),
+        "schema": ("stallkit.cli.packs_command", "print a JSON schema: of packs, policies, settings, values"),
         "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
         "wait": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
     },
-    printed="stallkit.cli.printed:PRINTED",
+    printed="stallkit.cli.printed_json:PRINTED",
 )
 
 

@@ -1,4 +1,4 @@
-"""What commands share: options that reach a session, its target, progress, how output is printed."""
+"""What commands share: spans of time and names, options that reach a session, the session, how output is printed."""
 
 from __future__ import annotations
 
@@ -6,33 +6,112 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, Callable, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from stallkit.cli.output import shown
-from stallkit.cli.parameters import POLICY
+from stallkit.cli.started import EndReport, leave, started
+from stallkit.cli.verb_group import like
+from stallkit.distributions import named
+from stallkit.durations import seconds_of
 from stallkit.errors import UnknownProgram
 from stallkit.redact.redact import redact_all
 from stallkit.tmux_socket import chosen, inherited
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import SavedTransport, open_target
+from stallkit.transports.tmux.call import Server
 from stallkit.variables import Variables, read_variables
 
+if TYPE_CHECKING:
+    _Seconds = click.ParamType[float]
+    _Text = click.ParamType[str]
+else:
+    _Seconds = _Text = click.ParamType  # older ones take no type
+
 __all__ = [
+    "Duration",
+    "Name",
+    "PACK",
+    "POLICY",
+    "SIGNATURE",
+    "TARGET",
     "config_option",
-    "policy_option",
     "env_options",
     "log_option",
     "must_be_piped",
     "must_be_there",
+    "policy_option",
     "print_json",
+    "reach",
     "session_options",
-    "socket_flags",
     "shown",
+    "socket_flags",
+    "targets",
     "variables",
     "warn_unwritable",
 ]
+
+# --- parameters ---
+
+
+class Duration(_Seconds):
+    """Seconds, written with a unit or as a number of `unit`; not below 0, and with `above` over it."""
+
+    name = "time"
+
+    def __init__(self, unit: str = "s", above: bool = False) -> None:
+        self._unit, self._above = unit, above
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = seconds_of(str(value), self._unit)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if seconds < 0 or (self._above and not seconds):
+            self.fail(f"{value!r} is not {'over' if self._above else 'at least'} 0", param, ctx)
+        return seconds
+
+
+class Name(_Text):
+    """A text whose completions `find` gives, the module:name of a function: each with a word about it."""
+
+    def __init__(self, name: str, find: str, metavar: str | None = None) -> None:
+        self.name, self._find, self._metavar = name, find, metavar
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+        return self._metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        return completed(self._find, ctx, incomplete)
+
+
+def completed(find: str, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """The names that begin as what was typed.  Only a shell asks: whatever fails here has none, and says nothing."""
+    try:
+        found = [(name, about) for name, about in named(find)(ctx) if name.startswith(incomplete)]
+    except Exception:
+        return []
+    return [CompletionItem(name, help=about or None) for name, about in found if name.isprintable()]
+
+
+TARGET = Name("target", "stallkit.cli.common:targets")
+POLICY = Name("policy", "stallkit.cli.completions:policies", "NAME|FILE")
+PACK = Name("pack", "stallkit.cli.completions:packs")
+SIGNATURE = Name("signature", "stallkit.cli.completions:signatures")
+
+
+# --- options and output ---
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -139,3 +218,63 @@ def _disk(file: Path) -> str | None:
     if disk.f_flag & os.ST_RDONLY:
         return "its file system is read-only"
     return "no space is left on its disk" if disk.f_blocks and not disk.f_bavail else None
+
+
+# --- the session ---
+
+
+def reach(
+    target: str, socket_name: str | None, socket_path: str | None, or_path: bool = False, listen: bool = False
+) -> Transport:
+    """The transport of a target; ``-`` is text on standard input, and with `or_path` a bare path is a saved screen.
+
+    A bare name is a session that stallkit started.  If it has ended, this shows how and exits the command.
+    Raises click.UsageError for a target that cannot be read.
+    """
+    if target == "-":
+        must_be_piped("a screen", "tmux capture-pane -p")
+        return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    if or_path and ":" not in target and Path(target).exists():
+        target = f"file:{target}"
+    if ":" not in target:
+        return _started(target, listen)
+    try:
+        return open_target(target, Options(socket_name, socket_path, listen))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _started(name: str, listen: bool) -> Transport:
+    session = started().find(name, listen)
+    if session is None:
+        raise click.UsageError(_no_target(name))
+    if isinstance(session, EndReport):
+        leave(click.get_current_context(), session)
+    transport = open_target(session.target, session.options)
+    transport.target = name
+    return transport
+
+
+def _no_target(name: str) -> str:
+    """Why this names nothing, and what may have been meant."""
+    if "/" in name:
+        return f"there is no file {name!r}"
+    known = []
+    with suppress(Exception):  # a word more is not worth a second error
+        known = [target for target, _ in targets(click.get_current_context())]
+    meant = f", did you mean 'tmux:{name}'?" if f"tmux:{name}" in known else like(name, known)
+    return f"no session {name!r} was started{meant}; write tmux:NAME for one of tmux's, file:PATH for a saved screen"
+
+
+def targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """The sessions that stallkit started, and those of the tmux server that the line names."""
+    yield from started().names()
+    shown = "#{session_name}\t#{pane_current_command}"
+    for line in Server(_options(ctx)).run("tmux", ("list-sessions", "-F", shown)).splitlines():
+        name, _, program = line.partition("\t")
+        yield f"tmux:{name}", program
+
+
+def _options(ctx: click.Context) -> Options:
+    socket = chosen(ctx.params.get("socket_name"), ctx.params.get("socket_path"), os.environ, tell=lambda line: None)
+    return Options(socket.name, socket.path)

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import config_option, print_json, shown, socket_flags
+from stallkit.cli.common import POLICY, Duration, config_option, print_json, shown, socket_flags
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import POLICY, Duration
 from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
-from stallkit.settings import settings_of
+from stallkit.settings import origins, settings_of
 from stallkit.settings_files import Found, allow, deny, settings_in
-from stallkit.settings_origins import origins
 from stallkit.terminal.text import escaped
 from stallkit.toml_file import read_settings
 

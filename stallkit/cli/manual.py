@@ -14,7 +14,7 @@ import click
 from stallkit.cli.command_set import CommandSet
 from stallkit.cli.commands import OWN, cli, summary
 from stallkit.cli.verb_group import dressed, grouped
-from stallkit.entry_points import own_version
+from stallkit.distributions import own_version
 
 __all__ = ["pages"]
 

@@ -8,16 +8,23 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import log_option, must_be_piped, policy_option, print_json, session_options, shown
+from stallkit.cli.common import (
+    TARGET,
+    Duration,
+    log_option,
+    must_be_piped,
+    policy_option,
+    print_json,
+    reach,
+    session_options,
+    shown,
+)
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.cli.parameters import TARGET, Duration
-from stallkit.cli.reach import reach
 from stallkit.cli.started import EndReport, RunningTarget, started
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
-from stallkit.press.ready import LOOK_S, START_S, Readiness, Ready, wait_until_ready
-from stallkit.press.send import Sending, Sent, send
+from stallkit.press.send import LOOK_S, START_S, Readiness, Ready, Sending, Sent, send, wait_until_ready
 from stallkit.settings import configured_policy
 from stallkit.transports.tmux.identity import valid_name
 

@@ -7,7 +7,7 @@ import json
 import click
 
 from stallkit.cli.common import shown
-from stallkit.evidence.facts import listens
+from stallkit.evidence.snapshot import listens
 from stallkit.jsonio import dump
 from stallkit.probes.procfs import stat_of
 from stallkit.probes.report import report

@@ -11,11 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import Any
+from typing import IO, Any, Sequence
 
 import click
-
-from stallkit.cli.check_colour import shows_colours
 
 __all__ = [
     "colours",
@@ -25,11 +23,38 @@ __all__ = [
     "note",
     "page",
     "paint",
+    "painted",
     "plain",
     "quiet",
     "quiet_option",
     "say",
+    "shows_colours",
 ]
+
+# --- colour ---
+
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_COLOURS = {"stalled": 33, "asks": 33, "maybe": 33, "failed": 31, "hung": 31, "ended": 31}  # yellow, red
+_GREEN = 32
+
+
+def shows_colours(stream: IO[str] | None) -> bool:
+    """Whether a stream is a terminal that is to show colours, as far as the environment says."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream is not None and stream.isatty()
+
+
+def painted(lines: Sequence[str], status: str) -> list[str]:
+    """The lines with the status of the first in colour, and the reasons dim."""
+    if not lines:
+        return []
+    word = f"{_BOLD}\x1b[{_COLOURS.get(status, _GREEN)}m{status}{_PLAIN}"
+    first, *reasons = lines
+    return [first.replace(f": {status} (", f": {word} (", 1), *(f"{_DIM}{line}{_PLAIN}" for line in reasons)]
+
+
+# --- speech ---
 
 _QUIET, _PLAIN, _SILENT = "stallkit.quiet", "stallkit.no_color", "stallkit.no_input"  # in the call's own dictionary
 _LESS = "FRX"  # of less: ends where all fits, shows colours, leaves the text on the screen

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from stallkit.cli.exits import Exit
 from stallkit.distributions import offered
-from stallkit.press.ready import Readiness
+from stallkit.press.send import Readiness
 from stallkit.transports.base import Options
 
 __all__ = ["EndReport", "RunningTarget", "StartedSessions", "leave", "started"]

@@ -16,7 +16,7 @@ import regex
 from attrs import field, frozen
 
 from stallkit.detect.agent import NO_WORDS, Vocabulary
-from stallkit.detect.chat_log import said_by_person
+from stallkit.detect.composer import said_by_person
 from stallkit.detect.dialog_parser import Option, Reading, read_among
 from stallkit.detect.families import INTERPRETERS
 from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region

@@ -15,10 +15,9 @@ from stallkit.detect.agent import Vocabulary
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.families import ANY_NAME, ASKS_NOTHING, INTERPRETERS, RELAYS, SHELLS, STARTERS, WRAPPERS
 from stallkit.detect.signature import Pack
-from stallkit.evidence.facts import KernelFacts, Member, names_of, plain
 from stallkit.evidence.osc import claims
 from stallkit.evidence.signal import Guard
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, names_of, plain
 
 _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS

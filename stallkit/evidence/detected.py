@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from stallkit.detect.chat_log import names_person, talks, talks_here
+from stallkit.detect.composer import names_person, talks, talks_here
 from stallkit.detect.engine import Match
 from stallkit.detect.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.agents import runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
-from stallkit.evidence.facts import KernelFacts
 from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
+from stallkit.evidence.snapshot import KernelFacts
 from stallkit.terminal.screen import only_a_clock
 
 __all__ = ["motion_claim", "screen_claim"]

@@ -1,19 +1,28 @@
-"""What the kernel claims: whether anything reads the terminal, and how; and of a read that blocks that it waits.
+"""What the kernel claims: whether anything reads the terminal, and how; and what the program in the foreground is.
 
-While nothing else of its program can go on, such a read waits for sure, whatever it asks.  By itself that says nothing
-of what is asked: a verdict that is sure only by this (`Verdict.by_read`) is no reason to press a key.
+While nothing else of its program can go on, a read that blocks waits for sure, whatever it asks.  By itself that says
+nothing of what is asked: a verdict that is sure only by this (`Verdict.by_read`) is no reason to press a key.
 """
 
 from __future__ import annotations
 
-from stallkit.detect.families import SHELLS
+from stallkit.detect.families import ASKS_NOTHING, PAGERS, SHELLS
 from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import agents
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
-from stallkit.evidence.facts import Member
 from stallkit.evidence.look import Look, asks_secret, guessed_kind
+from stallkit.evidence.snapshot import Member
 
-__all__ = ["STILL_S", "kernel_claim", "proof_in_s", "read_claim"]
+__all__ = [
+    "STILL_S",
+    "foreground_claim",
+    "kernel_claim",
+    "left_claim",
+    "proof_in_s",
+    "read_claim",
+]
+
+# --- reads ---
 
 # In which nothing of the program was on a CPU: longer than a program takes between two polls of something else.
 STILL_S = 2.0
@@ -98,3 +107,35 @@ def proof_in_s(look: Look) -> float | None:
     if look.agent_seen is not None and match is not None and match.signature.tier is Tier.ENDED:
         return None  # a shell's prompt where an agent was
     return max(0.0, STILL_S - stands.lasts_s)
+
+
+# --- the program in the foreground ---
+
+RUNNERS = frozenset({"make", "ninja"})  # what they run may ask, in the same foreground group
+
+
+def foreground_claim(look: Look) -> Claim | None:
+    """That a program is there which asks nothing, or a pager, or any program."""
+    name = look.snapshot.foreground
+    if name is None:
+        return None
+    runs = f"{name} runs in the foreground and shows no prompt"
+    if name in ASKS_NOTHING and not (name in RUNNERS and look.facts.listening is True):
+        why = f"quoted or answered: {name} runs in the foreground and asks nothing"
+        return Claim(Source.FOREGROUND, Sign.ASKS_NOTHING, State.WORKING, weight=Weight.SIGN, why=(runs, why))
+    if name in PAGERS:
+        why = f"{name} rests in the foreground"
+        return Claim(Source.FOREGROUND, Sign.PAGER, State.WAITING, Kind.PAGER, why=(why,))
+    return Claim(Source.FOREGROUND, Sign.RUNS, State.WORKING, why=(runs,))
+
+
+def left_claim(look: Look) -> Claim | None:
+    """That an agent ended and what started it lives on, or that its screen alone stands there."""
+    match = look.detection.match
+    if match is not None and (match.signature.tier is Tier.ENDED or match.signature.state is State.ENDED):
+        return None  # its screen says so itself
+    if look.left is None:
+        return None
+    why, sure, _ = look.left
+    sign, weight = (Sign.OUTLIVED, Weight.PROOF) if sure else (Sign.PICTURE, Weight.GUESS)
+    return Claim(Source.LEFT, sign, State.ENDED, weight=weight, why=(why,))

@@ -14,9 +14,8 @@ from attrs import evolve
 from stallkit.detect.agent import Vocabulary
 from stallkit.detect.families import SHELLS
 from stallkit.detect.signature import Kind, State
-from stallkit.evidence.facts import plain
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Snapshot, plain
 from stallkit.terminal.marks import Status
 from stallkit.terminal.marks import plain as one_line
 

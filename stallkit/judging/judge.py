@@ -7,18 +7,27 @@ from typing import Any, Iterator, Sequence
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State, Tier
 from stallkit.evidence.agents import AfterExit, agents, asked
-from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
-from stallkit.evidence.classifiers import SILENT, Classifier, Shown, installed_classifier
+from stallkit.evidence.claim import (
+    MATCHED,
+    NOBODY,
+    READS,
+    SILENT,
+    Claim,
+    Claims,
+    Classifier,
+    Shown,
+    Sign,
+    Source,
+    Weight,
+    installed_classifier,
+)
 from stallkit.evidence.detected import motion_claim, screen_claim
-from stallkit.evidence.ended_turn import EndedTurn, ended_turn, of_failure, of_message
-from stallkit.evidence.facts import Member
-from stallkit.evidence.foreground import foreground_claim, left_claim
-from stallkit.evidence.kernel import kernel_claim, proof_in_s, read_claim
+from stallkit.evidence.kernel import foreground_claim, kernel_claim, left_claim, proof_in_s, read_claim
 from stallkit.evidence.look import Look
-from stallkit.evidence.retrying import retrying
 from stallkit.evidence.signal import decisive
 from stallkit.evidence.signals import progress_claim, shell_claim, signal_claim
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Member, Snapshot
+from stallkit.evidence.turn import EndedTurn, ended_turn, of_failure, of_message, retrying
 from stallkit.judging.table import Outcome, Row, contradicted, decide, refuted
 from stallkit.judging.verdict import Verdict
 

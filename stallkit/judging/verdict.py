@@ -11,8 +11,8 @@ from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.claim import Claims
-from stallkit.evidence.ended_turn import EndedTurn
 from stallkit.evidence.signal import Guard, Signal
+from stallkit.evidence.turn import EndedTurn
 from stallkit.short_repr import short_repr
 
 __all__ = ["Hung", "Verdict"]

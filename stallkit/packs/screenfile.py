@@ -22,8 +22,7 @@ from typing import Any, Mapping
 from attrs import frozen
 
 from stallkit.errors import PackFormatError
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import escaped
 from stallkit.toml_file import TomlError, parse_toml

@@ -14,22 +14,21 @@ from attrs import evolve, field, frozen
 from stallkit.detect.engine import Detection, Engine, Match
 from stallkit.detect.signature import Certainty, Signature, State
 from stallkit.errors import SessionGone, StoreError, bad_argument
-from stallkit.evidence.ended_turn import TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn import TurnOutcome
 from stallkit.json_form import SPREAD, Time, alike, json_form
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Choose, Decision, Press, Wait
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End, Outcome, press
 from stallkit.press.hang import HUNG_AFTER_S, hung_now
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Choose, Decision, Policy, Press, Wait
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.short_repr import short_repr
-from stallkit.signals.tool_call import AskedInside, asked_inside
+from stallkit.signals.collect import AskedInside, asked_inside
 from stallkit.terminal.screen import LITTLE, Screen, moved
 from stallkit.transports.base import Moving, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target

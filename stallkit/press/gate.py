@@ -20,15 +20,13 @@ from stallkit.detect.engine import Detection, Engine, Match
 from stallkit.detect.menu import menu_of
 from stallkit.detect.signature import Certainty, Expect, Kind, State
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.evidence.facts import KEYS_ALONE_S
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KEYS_ALONE_S, Snapshot
 from stallkit.json_form import json_form
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
-from stallkit.press.compose import Compose, doubt_of_interrupt
-from stallkit.press.decisions import Choose, Decision, Interrupt, Press, Resume
+from stallkit.press.policy import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.reader_check import UNREAD, came_later, doubt_of_reader, unproven
-from stallkit.press.strokes import Strokes, Typing, choosing, draft_at_prompt
+from stallkit.press.strokes import Compose, Strokes, Typing, choosing, doubt_of_interrupt, draft_at_prompt
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
 from stallkit.transports.base import Below, Clicks, Moving, Transport, look

@@ -11,8 +11,7 @@ from typing import Mapping, Sequence
 from stallkit.detect.engine import Match
 from stallkit.detect.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 from stallkit.detect.signature import Pack
-from stallkit.evidence.facts import KernelFacts, Member, plain
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, plain
 from stallkit.judging.verdict import Verdict
 
 __all__ = ["UNREAD", "came_later", "doubt_of_reader", "is_of", "is_proven", "proven", "unproven"]

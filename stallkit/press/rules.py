@@ -15,9 +15,8 @@ from stallkit.detect.menu import menu_of
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Certainty, Kind, Pack, Severity, Signature, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot
+from stallkit.evidence.turn import EndedTurn, TurnOutcome
 from stallkit.judging.verdict import Verdict
 from stallkit.press.reader_check import proven
 from stallkit.short_repr import short_repr

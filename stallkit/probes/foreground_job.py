@@ -16,12 +16,19 @@ from typing import Collection, Iterable, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from stallkit.detect.families import RELAYS, SHELLS, STARTERS
-from stallkit.evidence.facts import How, KernelFacts, Member, Standstill, TtyFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import How, KernelFacts, Member, Snapshot, Standstill, TtyFacts
 from stallkit.probes.procfs import GONE, PROC, TICKS, ProcEntry, Stat, all_pids, ancestors, children_of, stat_of
-from stallkit.probes.readers import inner_leader, reader, session_on
+from stallkit.probes.readers import (
+    RELAY,
+    inner_leader,
+    inner_leader_of,
+    reader,
+    relay_above,
+    relayed,
+    session_on,
+    tty_facts,
+)
 from stallkit.probes.threads import TTY, Seen, Threads, keys_alone, may_stand, standstill
-from stallkit.probes.tty import RELAY, inner_leader_of, relay_above, relayed, tty_facts
 from stallkit.terminal.marks import Marks
 
 __all__ = [

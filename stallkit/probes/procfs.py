@@ -18,7 +18,7 @@ from typing import Iterator, NamedTuple, Self
 from attrs import frozen
 
 from stallkit.detect.families import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
-from stallkit.evidence.facts import Member, names_of, plain
+from stallkit.evidence.snapshot import Member, names_of, plain
 
 __all__ = [
     "DIRECTORY",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
+from stallkit.evidence.snapshot import KernelFacts, Member, TtyFacts
 from stallkit.probes.foreground_job import at_rest
 from stallkit.probes.procfs import PROC, stat_of
 from stallkit.probes.threads import standstill

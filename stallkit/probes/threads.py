@@ -17,7 +17,7 @@ from typing import Sequence
 from attrs import frozen
 
 from stallkit.detect.families import SHELLS, WRAPPERS
-from stallkit.evidence.facts import KEYS_ALONE_S, How, KernelFacts, Member, Source, Standstill, TtyFacts
+from stallkit.evidence.snapshot import KEYS_ALONE_S, How, KernelFacts, Member, Source, Standstill, TtyFacts
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, children_of, device_of, text_of
 
 __all__ = ["Seen", "Threads", "keys_alone", "may_stand", "standstill", "turns"]

@@ -10,8 +10,7 @@ import re
 from functools import cache
 from typing import Iterator
 
-from stallkit.redact.forms import labels, patterns
-from stallkit.redact.views import HIDDEN, Span
+from stallkit.redact.views import HIDDEN, Span, labels, patterns
 
 __all__ = ["beyond_address", "labelled", "names_secret", "without_addresses"]
 

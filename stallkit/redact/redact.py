@@ -12,9 +12,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Iterable, Sequence
 
-from stallkit.redact.forms import forms, shapes
 from stallkit.redact.labels import labelled, names_secret
-from stallkit.redact.views import CONTROL, ENDS, HIDDEN, Span, joined, views
+from stallkit.redact.views import CONTROL, ENDS, HIDDEN, Span, forms, joined, shapes, views
 from stallkit.terminal.text import replaced
 
 __all__ = ["MASK", "redact", "redact_all", "redact_words", "spans"]

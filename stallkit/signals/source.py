@@ -17,8 +17,8 @@ from typing import Any, Iterable, Iterator, Protocol, Self, Sequence, runtime_ch
 from attrs import field, frozen
 
 from stallkit import private
-from stallkit.evidence.facts import names_of
 from stallkit.evidence.signal import Signal
+from stallkit.evidence.snapshot import names_of
 from stallkit.probes.procfs import PROC, ProcEntry, Stat, stat_of, text_of
 from stallkit.terminal.marks import plain
 

@@ -15,10 +15,9 @@ from stallkit.detect.engine import Engine, Match
 from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
 from stallkit.evidence.agents import asked
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.packs.load import load_pack
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot
 from stallkit.packs.pack_file import read_pack
+from stallkit.packs.registry import load_pack
 from stallkit.packs.screenfile import ensure_closed, parse_screen
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import strip

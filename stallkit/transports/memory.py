@@ -7,8 +7,7 @@ from typing import Callable
 from attrs import evolve
 
 from stallkit.errors import KeysRefused, SessionGone, TransportError
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing

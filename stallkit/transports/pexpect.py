@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Protocol
 
 from stallkit.errors import KeysRefused, SessionGone, TransportError, TransportUnavailable
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.probes.activity import Stillness
 from stallkit.probes.foreground_job import foreground, probed
-from stallkit.probes.stillness import Stillness
 from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.marks import MarksReader

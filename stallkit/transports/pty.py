@@ -18,8 +18,8 @@ from typing import Callable, Mapping, Sequence
 
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, bad_argument
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.probes.activity import Stillness
 from stallkit.probes.foreground_job import foreground, probed
-from stallkit.probes.stillness import Stillness
 from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.marks import MarksReader

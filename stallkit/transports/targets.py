@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Callable
 
-from stallkit.entry_points import entry_points
+from stallkit.distributions import entry_points
 from stallkit.errors import KeysRefused, TransportError, TransportUnavailable, UnknownTarget, bad_argument
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.screenfile import ScreenFile, read_screen

@@ -168,7 +168,17 @@ def test_each_command_of_an_app_is_known_to_the_library() -> None:
 
 
 # The modules of the extras that a command may use.
-EXTRAS = {"ahocorasick_rs", "deno", "distributed", "jeepney", "mcp", "pexpect", "prometheus_client", "pyghostty"}
+EXTRAS = {
+    "ahocorasick_rs",
+    "apprise",
+    "deno",
+    "distributed",
+    "jeepney",
+    "mcp",
+    "pexpect",
+    "prometheus_client",
+    "pyghostty",
+}
 EXTRAS |= {"redos_linter", "starlette", "textual", "uvicorn"}
 
 

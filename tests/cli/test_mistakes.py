@@ -91,7 +91,7 @@ def test_a_code_that_is_the_commands_own_is_the_shells(house: House, words: list
     ["check T", "explain T", "capture T -o x.txt", "send T text", "record T", "policy explain T"],
 )
 def test_a_session_of_tmux_that_is_not_there_has_ended(house: House, words: str) -> None:
-    done = house.call(*words.replace("T", "tmux:nosuch").split())
+    done = house.call(*words.replace("T", "tmux:nosuch").split(), TMUX_TMPDIR=str(house.folder))
     assert done.returncode == Exit.ENDED and "tmux server there" in done.stdout + done.stderr
 
 

@@ -15,7 +15,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
 
 ENGINE = installed_engine()
-FILE = Path(__file__).parents[1] / "corpus" / "turns" / "refused.jsonl"  # by scripts/agents/refused.py
+FILE = Path(__file__).parents[1] / "corpus" / "turns" / "refused.jsonl"  # by corpora/agents/refused.py
 CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
 
 

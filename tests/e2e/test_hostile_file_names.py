@@ -9,7 +9,7 @@ import pytest
 from terminals import Server, wait_for
 
 from stallkit import Engine
-from stallkit.cli.check_text import as_lines
+from stallkit.cli.check_commands import as_lines
 from stallkit.cli.common import shown
 from stallkit.detect.signature import State
 from stallkit.press.check import check_session

@@ -1,4 +1,4 @@
-"""`scripts/agents/silence.py` in a short form: a real agent whose model takes the request and never answers."""
+"""`corpora/agents/silence.py` in a short form: a real agent whose model takes the request and never answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FETCHED = (PROGRAMS / "claude" / "node_modules").exists()
 
 
 def told(*arguments: str) -> str:
-    command = [sys.executable, str(ROOT / "scripts" / "agents" / "silence.py"), "--bin", str(PROGRAMS), *arguments]
+    command = [sys.executable, str(ROOT / "corpora" / "agents" / "silence.py"), "--bin", str(PROGRAMS), *arguments]
     done = subprocess.run([*command, "claude"], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0 and "failed" not in done.stdout, done.stdout + done.stderr
     return done.stdout

@@ -11,8 +11,7 @@ from started import House
 from terminals import wait_for
 
 from stallkit import check
-from stallkit.press.decisions import Escalate
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Escalate
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 

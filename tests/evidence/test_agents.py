@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Pack, Signature, State
 from stallkit.evidence.agents import AfterExit, agents, asked
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge, judged
 from stallkit.judging.verdict import Verdict
 from stallkit.terminal.screen import Screen

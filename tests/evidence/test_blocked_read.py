@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.facts import KernelFacts, Member, Standstill, TtyFacts
 from stallkit.evidence.kernel import STILL_S
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, Standstill, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Press
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Policy, Press
 from stallkit.press.policy_file import PROFILES
 
 COOKED = TtyFacts(echo=True, canonical=True)

@@ -10,8 +10,7 @@ import pytest
 from acme import ENGINE
 
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.claim import Claim, Sign, Source, Weight
-from stallkit.evidence.classifiers import ENTRY_POINTS, SILENT, Classifier, installed_classifier
+from stallkit.evidence.claim import ENTRY_POINTS, SILENT, Claim, Classifier, Sign, Source, Weight, installed_classifier
 from stallkit.evidence.look import Look
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from stallkit_lab.evaluate import corpus
 
 from stallkit.evidence.agents import asked as decided
-from stallkit.evidence.ended_turn import EndedTurn, ended_turn, of_failure, of_message
-from stallkit.evidence.last_message import unframed
+from stallkit.evidence.turn import EndedTurn, ended_turn, of_failure, of_message, unframed
 from stallkit.judging.judge import judge
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from acme import ENGINE, screen
 
-from stallkit.cli.check_text import arguments
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.cli.check_commands import arguments
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.terminal.marks import MarksReader

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.evidence.retrying import _NEEDS, _of, retrying
+from stallkit.evidence.turn import _NEEDS, _tries, retrying
 from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
 
@@ -55,5 +55,5 @@ def test_it_does_not(text: str) -> None:
 
 @given(data=st.data())
 def test_no_row_that_says_so_is_left_unread(data: st.DataObject) -> None:
-    row = data.draw(st.from_regex(re.compile(_of.goes_on.pattern, re.IGNORECASE)))
+    row = data.draw(st.from_regex(re.compile(_tries.goes_on.pattern, re.IGNORECASE)))
     assert any(piece in row.lower() for piece in _NEEDS)

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from json_values import NOON, checks, detections, events, items, records, reports, runs, sessions, verdicts
 from stallkit_operator.queue import Queue, _row
 from stallkit_sessions import ExitRecord, RunResult
-from stallkit_sessions.cli.list_command import row_object
 from stallkit_sessions.cli.panel import as_json
+from stallkit_sessions.cli.session_commands import row_object
 from stallkit_sessions.model import Session
 from stallkit_sessions.register import Register, RunningSession, packed
 from stallkit_supervisor.store import Store
@@ -28,7 +28,7 @@ from stallkit_supervisor.watched import Watched
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish
 
 from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
-from stallkit.cli.check_text import printed
+from stallkit.cli.check_commands import printed
 from stallkit.cli.commands import cli
 from stallkit.jsonio import dump, load, structure, unstructure
 from stallkit.probes.procfs import Process

@@ -10,8 +10,7 @@ from attrs import evolve
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, State
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.terminal.screen import Screen

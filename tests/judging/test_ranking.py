@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
 from stallkit.evidence.signal import Guard, Signal
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Press
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Policy, Press
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.marks import MarksReader
 from stallkit.terminal.screen import Screen

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from stallkit.detect.engine import Detection, Engine, Rule
 from stallkit.detect.families import ASKS_NOTHING, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Clause, Kind, Pack, Signature, State
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.terminal.screen import Screen

@@ -18,7 +18,7 @@ PROGRAMS = ROOT / ".cache" / "agents" / "pinned"  # fetched by scripts/test, at 
 
 
 def canary(*arguments: str) -> dict[str, Any]:
-    command = [sys.executable, str(ROOT / "scripts" / "agents" / "canary"), "--json", *arguments]
+    command = [sys.executable, str(ROOT / "corpora" / "agents" / "canary"), "--json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def test_three_states_of_a_real_agent_are_told_right(tmp_path: Path) -> None:
 
 @pytest.fixture
 def points(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    monkeypatch.syspath_prepend(str(ROOT / "corpora" / "agents"))
     return importlib.import_module("canary.points")
 
 

@@ -17,7 +17,7 @@ PROGRAMS = ROOT / ".cache" / "agents" / "pinned"  # fetched by scripts/test, at 
 
 @pytest.mark.skipif(not (PROGRAMS / "claude" / "node_modules").exists(), reason="scripts/test has not fetched it")
 def test_live_agents_are_told_and_only_what_a_rule_allows_is_answered(tmp_path: Path) -> None:
-    live = [sys.executable, str(ROOT / "scripts" / "agents" / "live_agents"), "--short", "--json"]
+    live = [sys.executable, str(ROOT / "corpora" / "agents" / "live_agents"), "--short", "--json"]
     done = subprocess.run(
         [*live, "--programs", str(PROGRAMS), "--kept", str(tmp_path)],
         capture_output=True,

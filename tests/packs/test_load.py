@@ -22,10 +22,9 @@ import stallkit
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import PackFormatError
-from stallkit.packs import load
-from stallkit.packs.load import load_pack, restored, through
+from stallkit.packs import registry
 from stallkit.packs.pack_file import parse_pack
-from stallkit.packs.registry import find
+from stallkit.packs.registry import find, load_pack, restored, through
 from stallkit.testing.strategies import Case, cases
 
 CONTENT = b"""format = 1
@@ -53,7 +52,7 @@ def file_of(folder: Path) -> Path:
 def lay(folder: Path, payload: bytes) -> None:
     """Write a payload under the very key that the pack's content has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_read", lambda file, key: load._write(file, key + payload))
+        patch.setattr(registry, "_read", lambda file, key: registry._write(file, key + payload))
         patch.setattr("pickle.dumps", lambda pack: payload)
         loaded(folder)
 
@@ -130,7 +129,9 @@ def test_a_pickle_of_something_else_is_not_taken(cache: Path, payload: object) -
     assert loaded(cache) == REAL
 
 
-@pytest.mark.parametrize("name", ["builtins.eval", "builtins.getattr", "os.system", "stallkit.packs.load.load_pack"])
+@pytest.mark.parametrize(
+    "name", ["builtins.eval", "builtins.getattr", "os.system", "stallkit.packs.registry.load_pack"]
+)
 def test_only_the_values_of_a_pack_are_made(name: str) -> None:
     module, _, function = name.rpartition(".")
     with pytest.raises(ValueError):
@@ -146,20 +147,20 @@ def test_another_python_or_other_code_parses_anew(cache: Path) -> None:
 def test_the_key_is_of_the_code(tmp_path: Path) -> None:
     """A copy of stallkit has the same one, until a line of it changes, with the same size and time."""
     shutil.copytree(Path(stallkit.__file__).parent, tmp_path / "stallkit", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from stallkit.packs import load; print(load._MADE_BY)"
+    code = "from stallkit.packs import registry; print(registry._MADE_BY)"
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def told() -> str:
         words = [sys.executable, "-c", code]
         return subprocess.run(words, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
 
-    assert told().strip() == str(load._MADE_BY)
+    assert told().strip() == str(registry._MADE_BY)
     changed = tmp_path / "stallkit" / "detect" / "signature.py"
     before, text = changed.stat(), changed.read_text()
     changed.write_text(text.replace("\nAPI = 2 ", "\nAPI = 3 "))
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert changed.stat().st_size == before.st_size
-    assert told().strip() != str(load._MADE_BY)
+    assert told().strip() != str(registry._MADE_BY)
 
 
 def test_a_changed_file_with_the_same_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

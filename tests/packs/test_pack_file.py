@@ -8,8 +8,8 @@ import pytest
 
 from stallkit.detect.signature import Clause, CursorState, Dismissal, Expect, Kind, Severity, State, Tier
 from stallkit.errors import PackFormatError
-from stallkit.packs.load import load_pack
 from stallkit.packs.pack_file import parse_pack, read_pack
+from stallkit.packs.registry import load_pack
 from stallkit.terminal.keys import Keys
 
 GOOD = """\

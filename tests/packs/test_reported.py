@@ -16,8 +16,7 @@ from stallkit import Engine, ProcessFacts, Screen, Snapshot, judge
 from stallkit.detect.signature import Kind, State
 from stallkit.evidence.agents import asked
 from stallkit.packs.registry import installed
-from stallkit.press.decisions import Choose, Press
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Choose, Policy, Press
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.text import cells

@@ -17,8 +17,7 @@ from terminals import wait_for
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Pack, Signature, State
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.judge import judged
 from stallkit.press.events import Event

@@ -21,10 +21,9 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import CaptureTimeout, SessionGone, StoreError, TransportError
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.press.check import GAP_S, MORE_LOOKS, CheckResult, Status, check, check_session, dismiss
-from stallkit.press.decisions import Escalate, Ignore, Press, Wait
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Escalate, Ignore, Policy, Press, Wait
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.terminal.screen import Screen

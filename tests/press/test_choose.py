@@ -23,8 +23,8 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
-from stallkit.press.decisions import Choose
 from stallkit.press.gate import End, Outcome, Pick, Request, answer, press
+from stallkit.press.policy import Choose
 from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.e2e

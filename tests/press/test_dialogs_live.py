@@ -15,8 +15,8 @@ from terminals import Server, wait_for
 from stallkit.detect.engine import Engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
-from stallkit.press.decisions import Choose
 from stallkit.press.gate import End, Outcome, Pick, answer, press
+from stallkit.press.policy import Choose
 from stallkit.press.strokes import choosing
 from stallkit.terminal.screen import Size
 from stallkit.transports.base import Transport

@@ -12,11 +12,10 @@ from looks import ONE_LINE, reads
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.press.decisions import Escalate, Ignore, Press, Restart, Resume, Wait
+from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.press.gate import POLL_S, REST_S, Answer, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
+from stallkit.press.policy import Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport

@@ -13,8 +13,8 @@ from terminals import Server
 from stallkit.detect.engine import Engine
 from stallkit.errors import KeysRefused
 from stallkit.press.check import observe
-from stallkit.press.decisions import Interrupt
 from stallkit.press.gate import End, Outcome, press
+from stallkit.press.policy import Interrupt
 from stallkit.terminal.keys import Keys
 from stallkit.testing import MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport

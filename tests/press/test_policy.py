@@ -11,10 +11,9 @@ from looks import ONE_LINE, SIZE, reads
 
 from stallkit.detect.engine import Detection, Match
 from stallkit.detect.signature import Certainty, Dismissal, Kind, Pack, Severity, Signature, State
-from stallkit.evidence.facts import KernelFacts, Member
+from stallkit.evidence.snapshot import KernelFacts, Member
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Decision, Escalate, Ignore, Press, Restart, Wait
-from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Decision, Escalate, Ignore, Policy, Press, Restart, Wait
 from stallkit.press.policy_file import DAEMON, PROFILES, as_policy
 from stallkit.press.reader_check import is_proven, proven
 from stallkit.press.rules import Rule, Scene

@@ -12,8 +12,7 @@ from looks import snapshot, verdict
 
 from stallkit.detect.engine import Match
 from stallkit.detect.signature import Pack, Signature
-from stallkit.evidence.facts import KernelFacts, Member, TtyFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, TtyFacts
 from stallkit.judging.verdict import Verdict
 from stallkit.press.reader_check import SLACK_S, came_later, doubt_of_reader
 

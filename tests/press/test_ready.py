@@ -15,7 +15,7 @@ from terminals import Server, wait_for
 from stallkit import Engine, TransportError, wait_until_ready
 from stallkit.detect.signature import State
 from stallkit.judging.verdict import Verdict
-from stallkit.press.ready import LOOK_S, Ready
+from stallkit.press.send import LOOK_S, Ready
 from stallkit.testing import FakeClock, MemoryTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 

@@ -15,20 +15,18 @@ from looks import reads
 from terminals import Server, wait_for
 
 from stallkit import check
-from stallkit.cli.policy_replay import replayed
+from stallkit.cli.policy_commands import replayed
 from stallkit.detect.dialog import Dialog, Element, Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.errors import ConfigError
-from stallkit.evidence.facts import TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.screenfile import read_screen
-from stallkit.press.decisions import Choose, Escalate, Press
 from stallkit.press.events import EventLog
 from stallkit.press.gate import press
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Choose, Escalate, Policy, Press
 from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen

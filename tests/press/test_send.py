@@ -13,8 +13,7 @@ from stallkit.detect.composer import Composer
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.errors import CaptureTimeout, StoreError, TransportError
-from stallkit.evidence.facts import Member, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.press.events import EventLog
 from stallkit.press.gate import End
 from stallkit.press.send import Sending, Sent, send

@@ -10,7 +10,7 @@ from typing import Callable
 
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import KernelFacts
 from stallkit.probes import foreground_job
 from stallkit.probes.procfs import ProcEntry
 from stallkit.transports.pty import PtyTransport

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from programs import BUSY, OTHERS, RAW, READERS, Run, Running, python
 from terminals import Server, wait_for
 
-from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts, listens
 from stallkit.probes import foreground_job, procfs
 from stallkit.probes.procfs import ProcEntry
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 
@@ -180,7 +180,7 @@ def test_a_name_with_brackets(run: Run) -> None:
 UNPRIVILEGED = """
 import os, sys
 from stallkit.probes import foreground_job
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import tty_facts
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 facts = foreground_job.probe(sys.argv[1], int(sys.argv[2]))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import Run
 
-from stallkit.evidence.facts import Member, names_of, plain
+from stallkit.evidence.snapshot import Member, names_of, plain
 from stallkit.press.reader_check import is_proven
 from stallkit.probes.procfs import script_path, takes_commands
 

@@ -12,7 +12,7 @@ import pytest
 from programs import Run, Running, python
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts
+from stallkit.evidence.snapshot import KernelFacts
 from stallkit.probes import foreground_job
 from stallkit.probes import readers as probed
 from stallkit.probes.procfs import all_pids, ancestors, stat_of

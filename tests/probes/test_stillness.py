@@ -12,10 +12,9 @@ from attrs import evolve
 from programs import Run, Running, python
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import Snapshot
-from stallkit.probes.stillness import Stillness
-from stallkit.probes.tty import tty_facts
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
+from stallkit.probes.activity import Stillness
+from stallkit.probes.readers import tty_facts
 from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

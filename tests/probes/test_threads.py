@@ -11,13 +11,12 @@ from programs import NODE, Run, Running, python
 from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine
-from stallkit.evidence.facts import KernelFacts, Standstill
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot, Standstill
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.probes.foreground_job import at_rest
+from stallkit.probes.readers import tty_facts
 from stallkit.probes.threads import standstill
-from stallkit.probes.tty import tty_facts
 from stallkit.transports.base import Transport
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")

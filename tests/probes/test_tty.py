@@ -9,8 +9,8 @@ from pathlib import Path
 from programs import Run, Running, python
 from terminals import wait_for
 
-from stallkit.evidence.facts import KernelFacts, TtyFacts, listens
-from stallkit.probes.tty import tty_facts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts, listens
+from stallkit.probes.readers import tty_facts
 
 MODES = {  # by what stty sets
     "echo icanon": TtyFacts(echo=True, canonical=True, blocks=True, unread=0),
@@ -64,7 +64,7 @@ def test_a_terminal_that_hung_up_is_unknown(run: Run) -> None:
 def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
     running = run(["cat"])
     code = (
-        "import sys; from stallkit.probes.tty import tty_facts; print(tty_facts(sys.argv[1]).echo)\n"
+        "import sys; from stallkit.probes.readers import tty_facts; print(tty_facts(sys.argv[1]).echo)\n"
         "try: open('/dev/tty')\n"
         "except OSError: print('none')"
     )

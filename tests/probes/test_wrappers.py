@@ -18,8 +18,7 @@ from terminals import Server, wait_for
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.facts import Member
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Member, Snapshot
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.transports.base import look

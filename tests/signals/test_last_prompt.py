@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stallkit.signals.tool_call import last_prompt
+from stallkit.signals.collect import last_prompt
 from stallkit.terminal.screen import Screen
 
 GEMINI = """\

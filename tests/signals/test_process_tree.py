@@ -14,8 +14,7 @@ from agent_stand_in import SOURCE, Acme
 from terminals import wait_for
 
 from stallkit.detect.signature import State
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
 from stallkit.signals.collect import signals_below
 from stallkit.signals.process_tree import Shown, at_work, shown_by, socket_of
 from stallkit.terminal.screen import Screen

@@ -111,7 +111,7 @@ class Place:
 
 
 def soak(run: Run) -> list[Figure]:
-    sys.path.insert(0, str(ROOT / "scripts" / "agents"))
+    sys.path.insert(0, str(ROOT / "corpora" / "agents"))
     figures: list[Figure] = []
     versions = list(_versions(newest=run.size >= PART.full))
     for number, (version, claude) in enumerate(versions):

@@ -16,11 +16,11 @@ from typing import Callable
 from attrs import frozen
 from queued import Desk
 from stallkit_operator.answering import answer_item
-from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
+from stallkit_operator.queue_sync import draft_of
 from stallkit_sessions.runs.run import Run as Started
-from stallkit_supervisor.notice_subject import subject_of
+from stallkit_supervisor.notification import subject_of
 from terminals import wait_for
 
 from soak import two_prompts
@@ -29,8 +29,8 @@ from soak.tmuxes import SoakServer
 from stallkit.detect.engine import Engine
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
-from stallkit.press.decisions import Press
 from stallkit.press.gate import answer, press
+from stallkit.press.policy import Press
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
 

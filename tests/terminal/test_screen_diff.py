@@ -14,8 +14,7 @@ from stallkit_lab.evaluate.corpus import load
 
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.agents import asked
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine

@@ -14,7 +14,7 @@ from hypothesis.errors import NoSuchExample
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Pack, Signature
-from stallkit.packs.load import load_pack
+from stallkit.packs.registry import load_pack
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FORMS, examples, keys, near_misses, packs, prompt_screens, screens

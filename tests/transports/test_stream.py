@@ -20,8 +20,8 @@ from terminals import wait_for
 from stallkit import Policy, Rule, StreamTransport, check, dismiss, dump, load
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.probes.report import TerminalReport, report
+from stallkit.signals.collect import asked_inside
 from stallkit.signals.process_tree import at_work
-from stallkit.signals.tool_call import asked_inside
 from stallkit.terminal.keys import Keys
 from stallkit.testing import FakeClock, check_transport
 from stallkit.testing.checks import Session, Stage

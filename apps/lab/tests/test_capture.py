@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stallkit_lab.capture import captured
 
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.packs.screenfile import parse_screen
 from stallkit.terminal.screen import Screen
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from composed import ENGINE
 from stallkit_operator.answering import Answered, Result, answer_item, decline_item
-from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Item, ItemState, Who
 from stallkit_operator.orders import Order, Verb, chosen
 from stallkit_operator.queue import Queue
-from stallkit_supervisor.notice_subject import Need, subject_of
+from stallkit_operator.queue_sync import draft_of
+from stallkit_supervisor.notification import Need, subject_of
 from terminals import Server, wait_for
 
 from stallkit.packs.registry import installed_engine

@@ -14,8 +14,7 @@ from attrs import evolve
 from stallkit_operator.item import ItemState, Who
 from stallkit_operator.queue import Queue, claim_of
 from stallkit_operator.queue_sync import LATE_S, Filing
-from stallkit_supervisor.notice_subject import NoticeSubject
-from stallkit_supervisor.notification import Notify
+from stallkit_supervisor.notification import NoticeSubject, Notify
 from stallkit_supervisor.notify.notice import Notice
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.store import Store

@@ -28,7 +28,7 @@ from stallkit_operator.item import (
     prompt_gone,
 )
 from stallkit_operator.queue import Queue, claim_of
-from stallkit_supervisor.notice_subject import ClearedBy
+from stallkit_supervisor.notification import ClearedBy
 
 ENDS = st.sampled_from(sorted(set(ItemState) - OPEN))
 PEOPLE = st.builds(Who, st.sampled_from(["ada", "bea"]), st.just("a test"))

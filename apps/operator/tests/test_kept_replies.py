@@ -20,7 +20,7 @@ from stallkit_operator.answering import Result, answer_item
 from stallkit_operator.deferred_replies import type_kept, typed_later
 from stallkit_operator.item import Claim, Delivery, Item, ItemState, NotOpen, Who
 from stallkit_operator.queue import Queue, claim_of
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes
 from started import House
 from terminals import wait_for

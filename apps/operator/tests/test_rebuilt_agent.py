@@ -27,7 +27,7 @@ TOLD = "Fix the tests of the parser"
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     if not (PROGRAMS / "claude").exists():
         pytest.skip("scripts/test has not fetched it")
-    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "agents"))
+    monkeypatch.syspath_prepend(str(ROOT / "corpora" / "agents"))
     made = importlib.import_module("anthropic").Server([{"text": "I look at it."}]).start()
     yield made
     made.shutdown()

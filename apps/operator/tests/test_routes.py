@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stallkit_operator.sandbox.presets import read_hosts, render_tinyproxy
 from stallkit_operator.sandbox.routes import (
     EMPTY,
     InvalidEdit,
@@ -17,7 +18,6 @@ from stallkit_operator.sandbox.routes import (
     read_routes,
     render_nginx,
 )
-from stallkit_operator.sandbox.tinyproxy_preset import read_hosts, render_tinyproxy
 
 GOOD = {"path": "/github/", "upstream": "https://api.github.com/", "auth": "github"}
 

@@ -15,15 +15,15 @@ from composed import ENGINE
 from printed import printed
 from repositories import commit, git
 from stallkit_operator.answering import Result, answer_item
-from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Item, Who
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.queue_sync import draft_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes
 from stallkit_sessions.explain import hints
 from stallkit_sessions.manifest import read_manifest
 from stallkit_sessions.model import Session
-from stallkit_supervisor.notice_subject import subject_of
+from stallkit_supervisor.notification import subject_of
 from started import House
 from terminals import wait_for
 

@@ -13,8 +13,7 @@ from hostile_repositories import a_part, filters, hooks, included, monitor, of_t
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import commit, git
-from stallkit_sessions.isolated_git import SnapshotFailed
-from stallkit_sessions.work_snapshot import Store, WorkSnapshot
+from stallkit_sessions.work_snapshot import SnapshotFailed, Store, WorkSnapshot
 
 REF = "refs/stallkit/web/1"
 

@@ -14,9 +14,8 @@ from stallkit_supervisor.transitions import on_dry_run, on_outcome
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.judging.verdict import Hung, Verdict
-from stallkit.press.decisions import Interrupt, Restart
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Interrupt, Policy, Restart
 from stallkit.press.rules import Rule
 
 BOTH = WatchConfig(CAREFUL, notify=AT_ONCE, cure=Cure(escape=True, restart=True))

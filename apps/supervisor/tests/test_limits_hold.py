@@ -38,10 +38,9 @@ from watched_state import snapshot, verdict
 from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
-from stallkit.press.decisions import Press
 from stallkit.press.events import Event
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Press
 from stallkit.press.rules import Scene
 
 ONE = "tmux:one"

@@ -10,12 +10,12 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import verdict
-from stallkit_supervisor.notice_subject import Need, NoticeSubject, subject_of
+from stallkit_supervisor.notification import Need, NoticeSubject, subject_of
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn import EndedTurn, TurnOutcome
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine

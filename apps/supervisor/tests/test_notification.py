@@ -5,13 +5,14 @@ from __future__ import annotations
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.notice_subject import Need, NoticeSubject
 from stallkit_supervisor.notification import (
     BACK_S,
     BUSY_S,
     GONE_S,
     NOTIFY_AFTER_S,
     Cleared,
+    Need,
+    NoticeSubject,
     Notification,
     Notify,
     Tell,

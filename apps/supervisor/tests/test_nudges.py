@@ -8,10 +8,10 @@ from stallkit_supervisor.session_state import Perform, WatchConfig
 from watched_state import AT_ONCE, RULES, Watch, verdict
 
 from stallkit.detect.composer import Composer
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome, of_message
+from stallkit.evidence.turn import EndedTurn, TurnOutcome, of_message
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Send
 from stallkit.press.gate import End
+from stallkit.press.policy import Send
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 

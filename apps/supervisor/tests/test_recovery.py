@@ -19,12 +19,10 @@ from terminals import Server
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot
 from stallkit.press.check import observe
-from stallkit.press.decisions import Press
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Policy, Press
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport

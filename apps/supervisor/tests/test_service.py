@@ -19,8 +19,7 @@ from supervised import EAGER, KEY, PATIENCE_S
 
 from stallkit import Engine
 from stallkit.errors import ConfigError
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import ProcessFacts
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts
 from stallkit.press.policy import OBSERVE
 from stallkit.terminal.screen import Screen
 

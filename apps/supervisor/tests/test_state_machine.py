@@ -23,9 +23,8 @@ from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 
 from stallkit.detect.signature import NEVER_ANSWERED, Certainty, Severity, State
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, OBSERVE, Policy
+from stallkit.press.policy import CAREFUL, OBSERVE, Policy, Press, Restart, Resume
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 

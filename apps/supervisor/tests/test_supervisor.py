@@ -26,8 +26,7 @@ from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
 from terminals import Server
 
 from stallkit.errors import SessionGone
-from stallkit.evidence.facts import KernelFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy

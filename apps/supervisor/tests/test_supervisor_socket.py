@@ -19,8 +19,7 @@ import pytest
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.sources import SourceLook
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.supervisor_client import events, remove_dead, sockets, statuses, verdict
-from stallkit_supervisor.supervisor_socket import answering
+from stallkit_supervisor.supervisor_socket import answering, events, remove_dead, sockets, statuses, verdict
 from supervised import EAGER, PATIENCE_S
 from terminals import wait_for
 
@@ -213,7 +212,7 @@ LEAVES = """
 import os, sys
 from pathlib import Path
 from stallkit.daemon_socket import Server
-from stallkit_supervisor.supervisor_client import own_socket
+from stallkit_supervisor.supervisor_socket import own_socket
 server = Server(own_socket(Path(sys.argv[1])), lambda request, progress: {})
 print("listens", flush=True)
 sys.stdin.read()

@@ -14,12 +14,11 @@ from stallkit_supervisor.transitions import on_look, on_outcome
 from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
 
 from stallkit.detect.signature import Severity
-from stallkit.evidence.ended_turn import EndedTurn, TurnOutcome
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn import EndedTurn, TurnOutcome
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Press, Restart, Resume
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Policy, Press, Restart, Resume
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 

@@ -9,9 +9,8 @@ from stallkit_supervisor.session_state import STALL_LIMIT, HaltState, Loop, Sess
 from stallkit_supervisor.transitions import on_dry_run, on_outcome, on_signal
 from watched_state import ASKS, RULES, WORKS, Watch, verdict
 
-from stallkit.press.decisions import Restart
 from stallkit.press.gate import End
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Policy, Restart
 from stallkit.press.rules import Rule
 
 # --- limits ---

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 import stallkit_claude_code
-from stallkit_operator.escalate import draft_of
-from stallkit_supervisor.notice_subject import subject_of
+from stallkit_operator.queue_sync import draft_of
+from stallkit_supervisor.notification import subject_of
 from stallkit_supervisor.notify.notice import how_many
 
 from stallkit import Engine, Match, Screen, load_pack
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.transports.targets import open_target
 

@@ -12,16 +12,14 @@ from stallkit_form.claim import SORTS, STATES, form_claim
 from stallkit_form.features import features, tokens
 from stallkit_form.regression import Regression, parse, shipped
 
-from stallkit.detect.chat_log import talks
+from stallkit.detect.composer import talks
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Clause, Dismissal, Kind, Pack, Signature, State
-from stallkit.evidence.claim import Sign
-from stallkit.evidence.classifiers import SILENT, Classifier, installed_classifier
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
+from stallkit.evidence.claim import SILENT, Classifier, Sign, installed_classifier
+from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Press
+from stallkit.press.policy import Press
 from stallkit.press.policy_file import PROFILES
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit import Engine, ProcessFacts, Screen, Snapshot, Verdict, load_pack
-from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit.judging.judge import judged
 
 PACKS = ["stallkit_structural", "stallkit_shell_yn", "stallkit_shell_tools", "stallkit_shell_auth"]

@@ -25,9 +25,8 @@ from stallkit.detect.engine import Engine
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session, observe
-from stallkit.press.decisions import Press
 from stallkit.press.gate import commit, confirm
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Policy, Press
 from stallkit.press.policy_file import load_policy
 from stallkit.press.rules import Scene as Where
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -22,8 +22,7 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import TransportUnavailable
 from stallkit.press.check import CheckResult, Status, check_session
-from stallkit.press.decisions import Escalate
-from stallkit.press.policy import CAREFUL
+from stallkit.press.policy import CAREFUL, Escalate
 from stallkit.press.rules import Act, Rule
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from stallkit.detect.signature import Kind, State
-from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit_lab.corpus_lines import Label
 
 __all__ = ["LETTERS", "NO_TRUTH", "encode_facts", "encode_marker", "read_facts", "read_marker"]

@@ -19,7 +19,7 @@ from stallkit_lab.evaluate.corpus import items
 
 TESTS = Path(__file__).parents[4] / "tests"
 PINNED = tomllib.loads((TESTS / "real" / "unknown-agents.toml").read_text())
-SCENES = TESTS.parent / "scripts" / "agents" / "unknown" / "scenes"
+SCENES = TESTS.parent / "corpora" / "agents" / "unknown" / "scenes"
 # Temporary files, the root user's own, whatever lies beside this checkout, and where the agents are installed.
 OF_A_MACHINE = re.compile(rf"/tmp/(?!notes|gemini-)\w|/root\b|{re.escape(str(TESTS.parents[1]))}/|\.cache/unknown")
 

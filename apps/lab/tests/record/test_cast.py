@@ -18,7 +18,7 @@ from stallkit_lab.record.intervals import marked, truth_at
 
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError
-from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 
 
 def read(path: Path) -> tuple[list[Case], list[str]]:

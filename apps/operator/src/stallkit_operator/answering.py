@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
-from stallkit_supervisor.notice_subject import Need, cleared_by, subject_of
+from stallkit_supervisor.notification import Need, cleared_by, subject_of
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Kind
@@ -29,7 +29,6 @@ from stallkit.redact.redact import redact
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 from stallkit_operator.deferred_replies import type_kept
-from stallkit_operator.escalate import COMPOSER, PROMPT, draft_of
 from stallkit_operator.item import (
     Category,
     Choice,
@@ -48,6 +47,7 @@ from stallkit_operator.item import (
 )
 from stallkit_operator.orders import Order, chosen
 from stallkit_operator.queue import Queue, claim_of
+from stallkit_operator.queue_sync import COMPOSER, PROMPT, draft_of
 
 __all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Self
 
 from attrs import evolve, field, frozen
-from stallkit_supervisor.notice_subject import ClearedBy, ending
+from stallkit_supervisor.notification import ClearedBy, ending
 from stallkit_supervisor.notify.notice import in_a_line, question_first
 
 from stallkit.errors import StallkitError

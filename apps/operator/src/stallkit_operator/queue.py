@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from attrs import asdict, evolve
-from stallkit_supervisor.notice_subject import ClearedBy
+from stallkit_supervisor.notification import ClearedBy
 
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, StoreError

@@ -17,7 +17,7 @@ from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import NoServer, NoSessions, Server, ServerExited, TmuxSession, lost_socket, quoted
 from stallkit.transports.tmux.format import FOLDER, SEALED, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity, valid_name
-from stallkit.transports.tmux.listen import DRAINED
+from stallkit.transports.tmux.pane import DRAINED
 
 __all__ = [
     "ENDED",

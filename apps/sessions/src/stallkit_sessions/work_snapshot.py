@@ -3,7 +3,8 @@
 The tree and its repository are an agent's.  Git never reads their settings: it works on a bare repository of ours that
 borrows the objects (`Store`), lists names, and takes the content from us (`git fast-import`), so that no filter, hook,
 monitor or attribute of theirs has a part in it.  Files are opened without following a link in any part of their path.
-A push uses the settings and credentials of who runs it, never those of the repository.
+A push uses the settings and credentials of who runs it, never those of the repository.  (dulwich 1.2 would run the
+filters that a repository names.)
 """
 
 from __future__ import annotations
@@ -11,32 +12,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Iterator
+from typing import IO, Iterator, Sequence
 
 from attrs import field, frozen
 
 from stallkit import private
-from stallkit_sessions.isolated_git import (
-    SnapshotFailed,
-    check_own,
-    copied_index,
-    data,
-    given,
-    head_of,
-    kill,
-    last_line,
-    operators_environment,
-    quoted,
-)
-from stallkit_sessions.isolated_git import run as run_git
+from stallkit.errors import StallkitError
 from stallkit_sessions.safe_dir import SafeDir
-from stallkit_sessions.worktree import Repository, bare_environment, repository_of, small_file
+from stallkit_sessions.worktree import OURS, Repository, bare_environment, repository_of, small_file
 
 __all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
 
@@ -46,6 +36,19 @@ _SUBMODULE = b"160000 "  # how a tree names a commit of another repository
 _FILES = 100  # that are restored in one call
 _REF = re.compile(r"refs/[A-Za-z0-9._/-]+")
 _WHO = "stallkit <stallkit@localhost>"
+_HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# Of who runs it, for a push: how git reaches a host, and whose settings those are.
+_OPERATORS = frozenset(
+    {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+    | {"GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY"}
+)
+
+
+class SnapshotFailed(StallkitError):
+    """The work could not be kept: then nothing must be removed."""
+
+    def __init__(self, where: str, why: str, todo: str = "see to it, and try again") -> None:
+        super().__init__("work not kept", where, why, todo)
 
 
 @frozen
@@ -74,7 +77,7 @@ class Store:
         """Keep the work tree as it is now in a commit at that ref."""
         try:
             repository = self._repository()
-            head = head_of(repository)
+            head = _head_of(repository)
             self._borrow(repository, head)
             with tempfile.TemporaryDirectory(prefix="stallkit-index-") as made:
                 found = self._import(ref, message, head, Path(made))
@@ -128,7 +131,7 @@ class Store:
         for name in ("objects", "refs", "packed-refs"):
             if (common / name).is_symlink():
                 raise ValueError(f"{common / name} is a symbolic link")
-        check_own(common / "objects")
+        _check_own(common / "objects")
         return found
 
     def _make(self, digits: int) -> None:
@@ -147,7 +150,7 @@ class Store:
         info.mkdir(exist_ok=True)
         (self.path / "objects" / "info").mkdir(parents=True, exist_ok=True)
         objects = os.fsencode(self.place / "objects")
-        (self.path / "objects" / "info" / "alternates").write_bytes(quoted(objects) + b"\n")
+        (self.path / "objects" / "info" / "alternates").write_bytes(_quoted(objects) + b"\n")
         for name, there in (("shallow", self.path / "shallow"), ("info/exclude", info / "exclude")):
             there.unlink(missing_ok=True)
             with suppress(OSError):
@@ -179,7 +182,7 @@ class Store:
     def _files(self, root: Path, made: Path, prefix: bytes = b"") -> tuple[list[bytes], set[bytes]]:
         """All names, also those in repositories inside, which git itself would not list."""
         index = made / f"index-{len(list(made.iterdir()))}"
-        names, left_out = self._names(root, index if copied_index(root, index) else None, made)
+        names, left_out = self._names(root, index if _copied_index(root, index) else None, made)
         found: list[bytes] = []
         for name in dict.fromkeys(names):
             inside = root / os.fsdecode(name.rstrip(b"/"))
@@ -200,12 +203,12 @@ class Store:
         count = 0
         with SafeDir(self.directory) as below, self._importing() as give:
             give.write(f"commit {ref}\ncommitter {_WHO} {int(time.time())} +0000\n".encode())
-            give.write(data(message.encode("utf-8", "replace")))
+            give.write(_data(message.encode("utf-8", "replace")))
             give.write(f"from {head}\n".encode() if head else b"")
             for entry in tracked:
                 name = entry.partition(b"\t")[2]
                 if not entry.startswith(_SUBMODULE) and name not in left_out and not below.is_file(name):
-                    give.write(b"D " + quoted(name) + b"\n")
+                    give.write(b"D " + _quoted(name) + b"\n")
             for name in names:
                 count += _give(give, below, name)
             give.write(b"done\n")
@@ -215,7 +218,7 @@ class Store:
     @contextmanager
     def _importing(self) -> Iterator[IO[bytes]]:
         """The standard input of a `git fast-import`, whose end is waited for."""
-        command = ["git", "--no-pager", *given(), "fast-import", "--quiet", "--done", "--force"]
+        command = ["git", "--no-pager", *_given(), "fast-import", "--quiet", "--done", "--force"]
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(
                 command,
@@ -234,11 +237,11 @@ class Store:
                     process.stdin.close()
                 code = process.wait(self.deadline_s)
             except BaseException:
-                kill(process)
+                _kill(process)
                 raise
             if code:
                 complaints.seek(0)
-                raise ValueError(last_line(complaints.read(_CHUNK), code))
+                raise ValueError(_last_line(complaints.read(_CHUNK), code))
 
     # --- restoring ---
 
@@ -256,7 +259,7 @@ class Store:
         own._git("config", "remote.origin.url", remote)
         own._git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
         (self.path / "objects" / "info" / "alternates").write_bytes(
-            quoted(os.fsencode(self.directory / ".git" / "objects")) + b"\n"
+            _quoted(os.fsencode(self.directory / ".git" / "objects")) + b"\n"
         )
 
     def _write_missing(self, snapshot: WorkSnapshot) -> int:
@@ -296,13 +299,13 @@ class Store:
         given_text: bytes = b"",
     ) -> bytes:
         """What a call prints; `theirs`: with the settings of who runs it, as a push needs them."""
-        environment = {**(operators_environment() if theirs else bare_environment()), **(more or {})}
-        command = ["git", "--no-pager", *given(remote=theirs), *words]
+        environment = {**(_operators_environment() if theirs else bare_environment()), **(more or {})}
+        command = ["git", "--no-pager", *_given(remote=theirs), *words]
         environment["GIT_DIR"] = str(self.path)
-        return run_git(command, environment, cwd or self.path, at or self.directory, self.deadline_s, given_text)
+        return _run_git(command, environment, cwd or self.path, at or self.directory, self.deadline_s, given_text)
 
     def _run(self, command: list[str]) -> bytes:
-        return run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
+        return _run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
 
 
 def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
@@ -311,14 +314,14 @@ def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
     if found is None:
         return False
     if stat.S_ISLNK(found.st_mode):
-        to.write(b"M 120000 inline " + quoted(name) + b"\n" + data(below.link(name)))
+        to.write(b"M 120000 inline " + _quoted(name) + b"\n" + _data(below.link(name)))
         return True
     if not stat.S_ISREG(found.st_mode):
         return False
     with below.opened(name) as file:
         size = os.fstat(file.fileno()).st_size
         mode = b"100755" if found.st_mode & stat.S_IXUSR else b"100644"
-        to.write(b"M %s inline %s\ndata %d\n" % (mode, quoted(name), size))
+        to.write(b"M %s inline %s\ndata %d\n" % (mode, _quoted(name), size))
         left = size
         while left and (chunk := file.read(min(left, _CHUNK))):
             to.write(chunk)
@@ -327,3 +330,157 @@ def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
             raise ValueError(f"{os.fsdecode(name)} got shorter while it was read")
         to.write(b"\n")
     return True
+
+
+# --- git, which reads nothing of theirs ---
+
+
+def _run_git(
+    command: Sequence[str],
+    environment: dict[str, str],
+    cwd: Path,
+    at: str | Path,
+    deadline_s: float,
+    given: bytes = b"",
+) -> bytes:
+    """What a call prints; `at` is where, for messages.  Raises SnapshotFailed."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environment,
+            start_new_session=True,  # it cannot ask anybody, and what it starts (ssh) ends with it
+        )
+    except OSError as error:
+        why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
+        raise SnapshotFailed(str(at), why) from error
+    with process:
+        try:
+            out, said = process.communicate(given or None, timeout=deadline_s)
+        except subprocess.TimeoutExpired as error:
+            _kill(process)
+            raise SnapshotFailed(str(at), f"git took longer than {deadline_s:g} s") from error
+        except BaseException:
+            _kill(process)
+            raise
+    if process.returncode:
+        raise SnapshotFailed(str(at), _last_line(said, process.returncode))
+    return out
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(content), content)
+
+
+def _quoted(name: bytes) -> bytes:
+    """A path as git reads it in quotes."""
+    plain = (b"\\%03o" % byte if byte < 32 or byte > 126 or byte in b'"\\' else bytes([byte]) for byte in name)
+    return b'"' + b"".join(plain) + b'"'
+
+
+def _head_of(repository: Repository) -> str | None:
+    """The commit that the work tree is on; None before the first one.  No link is followed.  Raises ValueError."""
+    text = _plain(repository.own / "HEAD")
+    if text is None:
+        raise ValueError("its HEAD cannot be read")
+    if not text.startswith("ref: "):
+        return _commit(text)
+    name = text.removeprefix("ref: ").strip()
+    if not name.startswith("refs/heads/") or any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"its HEAD names {name!r}, which is no branch")
+    own = Path(os.path.realpath(repository.common))
+    place = own / name
+    if os.path.realpath(place) != str(place):
+        raise ValueError(f"{place} is, or is behind, a symbolic link")
+    loose = _plain(place)
+    if loose is not None:
+        return _commit(loose)
+    for line in (_plain(own / "packed-refs", most=100_000_000) or "").splitlines():
+        commit, _, packed = line.partition(" ")
+        if packed == name:
+            return _commit(commit)
+    return None
+
+
+def _plain(path: Path, most: int = 65_536) -> str | None:
+    """The content of a plain file, no link; None where there is none."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(f"{path} is no plain file")
+        return file.read(most).decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+def _commit(text: str) -> str:
+    if not _HEX.fullmatch(text.strip()):
+        raise ValueError(f"{text[:80]!r} is no commit")
+    return text.strip()
+
+
+def _check_own(objects: Path) -> None:
+    """Raise ValueError where a repository has objects of another one: a push would send them, if it names one.
+
+    An agent can borrow from any repository of the user's, by a file of git's or by links.
+    """
+    for name in ("alternates", "http-alternates"):
+        if os.path.lexists(objects / "info" / name):
+            raise ValueError(
+                f"it borrows objects of other repositories: git repack -a -d, then remove objects/info/{name}"
+            )
+    _check_no_links(objects, 1)
+
+
+def _check_no_links(folder: Path, deeper: int) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise ValueError(f"{entry.path} is a symbolic link")
+            if deeper and entry.is_dir(follow_symlinks=False):
+                _check_no_links(Path(entry.path), deeper - 1)
+
+
+def _copied_index(root: Path, to: Path) -> bool:
+    """Copy the index of the work tree there; False where it has none, or one of which a part is elsewhere."""
+    repository = repository_of(root)
+    if repository is None or repository.root != root:
+        return False
+    try:
+        handle = os.open(repository.own / "index", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(handle, "rb") as source, to.open("wb") as copy:
+        shutil.copyfileobj(source, copy)
+    return True
+
+
+def _given(remote: bool = False) -> list[str]:
+    """The settings of ours; of those against the network only what a push does not need."""
+    found = [(key, value) for key, value in OURS if not (remote and key == "protocol.allow")]
+    found += [("protocol.ext.allow", "never"), ("gc.auto", "0"), ("maintenance.auto", "false")]
+    found += [("push.gpgsign", "false"), ("core.alternaterefscommand", "true"), ("advice.detachedhead", "false")]
+    return [word for key, value in found for word in ("-c", f"{key}={value}")]
+
+
+def _operators_environment() -> dict[str, str]:
+    """Ours, with what says how git reaches a host; nobody is asked for a password."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _OPERATORS}
+    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_line(said: bytes, code: int) -> str:
+    """The line of git's complaints that says most."""
+    lines = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
+    blamed = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", " ! "))]
+    return (blamed or lines or [f"git ended with status {code}"])[0].strip()[:300]

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit_supervisor.notice_subject import Need, NoticeSubject
+from stallkit_supervisor.notification import Need, NoticeSubject
 
 __all__ = ["Escalations", "Filed"]
 

@@ -28,7 +28,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import Identity
-from stallkit.transports.tmux.listen import pipe_into
+from stallkit.transports.tmux.pane import pipe_into
 
 __all__ = ["LISTEN", "Listen", "Listening", "PaneListener"]
 

@@ -21,7 +21,7 @@ from attrs import define, field
 
 from stallkit.errors import ConfigError
 from stallkit.press.events import EventLog
-from stallkit_supervisor.notice_subject import BY_STATE, ClearedBy
+from stallkit_supervisor.notification import BY_STATE, ClearedBy
 
 __all__ = ["LogReader", "Report", "SessionReport", "Wait", "reported"]
 

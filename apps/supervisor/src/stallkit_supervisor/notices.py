@@ -6,19 +6,27 @@ from typing import Any, Sequence
 
 from attrs import evolve
 
-from stallkit.detect.chat_log import talks
+from stallkit.detect.composer import talks
 from stallkit.detect.families import WRAPPERS
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import AfterExit
-from stallkit.evidence.ended_turn import TurnOutcome, ended_turn
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.turn import TurnOutcome, ended_turn
 from stallkit.judging.verdict import Verdict
-from stallkit.press.compose import doubt
-from stallkit.press.decisions import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
+from stallkit.press.policy import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
-from stallkit_supervisor.notice_subject import ClearedBy, Need, NoticeSubject, cleared_by, ending
-from stallkit_supervisor.notification import Cleared, Tell, on_subject
+from stallkit.press.strokes import doubt
+from stallkit_supervisor.notification import (
+    Cleared,
+    ClearedBy,
+    Need,
+    NoticeSubject,
+    Tell,
+    cleared_by,
+    ending,
+    on_subject,
+)
 from stallkit_supervisor.session_state import Emit, NoticeState, SessionState, Step, Tick, WatchConfig
 
 __all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]

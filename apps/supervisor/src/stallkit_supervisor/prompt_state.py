@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from stallkit.detect.signature import Certainty, State
 from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
-from stallkit_supervisor.notice_subject import NoticeSubject, subject_of
+from stallkit_supervisor.notification import NoticeSubject, subject_of
 
 __all__ = ["Observed", "PromptState", "observed"]
 

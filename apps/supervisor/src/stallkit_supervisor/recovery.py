@@ -21,18 +21,16 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.families import SHELLS, WRAPPERS
 from stallkit.detect.signature import Pack
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit.evidence.facts import KernelFacts, Member, names_of
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, names_of
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import observe
-from stallkit.press.compose import doubt_of_work
-from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Resume, Send
 from stallkit.press.gate import MOVES_S, End, Outcome, press
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Action, Choose, Interrupt, Policy, Press, Restart, Resume, Send
 from stallkit.press.reader_check import UNREAD, came_later, is_of
 from stallkit.press.rules import Scene
 from stallkit.press.send import send
+from stallkit.press.strokes import doubt_of_work
 from stallkit.probes.procfs import PROC, Process
 from stallkit.transports.base import Moving, Transport, look
 from stallkit_supervisor.loop_files import held

@@ -12,9 +12,8 @@ from attrs import evolve, field, frozen
 from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Action, Decision, Escalate, Interrupt, Restart, Send
 from stallkit.press.gate import End
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Action, Decision, Escalate, Interrupt, Policy, Restart, Send
 from stallkit.press.rules import PromptFacts, Scene
 from stallkit_supervisor.prompt_state import Observed
 

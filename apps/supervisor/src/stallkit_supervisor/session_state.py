@@ -13,13 +13,11 @@ from attrs import evolve, field, frozen
 from stallkit.detect.signature import State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import Action, Decision, Restart
 from stallkit.press.hang import HUNG_AFTER_S
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Action, Decision, Policy, Restart
 from stallkit.press.rules import Scene
 from stallkit.terminal.keys import Keys
-from stallkit_supervisor.notice_subject import NoticeSubject
-from stallkit_supervisor.notification import Notification, Notify
+from stallkit_supervisor.notification import NoticeSubject, Notification, Notify
 from stallkit_supervisor.prompt_state import PromptState
 from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Counts, Cure, Limits, RecoveryState
 from stallkit_supervisor.schedule import Heartbeat, Schedule

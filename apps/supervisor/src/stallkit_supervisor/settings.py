@@ -20,7 +20,7 @@ from stallkit.transports.base import Options
 from stallkit_supervisor.listener import Listen
 from stallkit_supervisor.notification import MAYBE_S, REMIND_S, Notify
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown
-from stallkit_supervisor.notify.cloud_event import ContentMode
+from stallkit_supervisor.notify.hooks import ContentMode
 from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Cure, Limits
 from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig

@@ -22,8 +22,7 @@ from attrs import evolve, frozen
 
 from stallkit.detect.engine import Engine
 from stallkit.errors import SessionGone, TransportError
-from stallkit.evidence.facts import KernelFacts, Member, plain
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, plain
 from stallkit.press.gate import SEALED, End, Forced, Outcome, press
 from stallkit.press.strokes import ENTER
 from stallkit.probes.procfs import PROC, Process, ancestors, stat_of, text_of

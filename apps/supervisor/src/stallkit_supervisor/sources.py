@@ -19,8 +19,7 @@ from stallkit_sessions.lifecycle import lasting
 
 from stallkit.detect.families import INTERPRETERS
 from stallkit.errors import SessionGone, TransportError
-from stallkit.evidence.facts import KernelFacts, Member
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
 from stallkit.probes.foreground_job import groups_now, probed
 from stallkit.probes.procfs import text_of
 from stallkit.probes.threads import turns

@@ -23,18 +23,17 @@ from stallkit.errors import SessionGone, StoreError, TransportError, bad_argumen
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.packs.registry import installed_engine
-from stallkit.press.decisions import Action, Choose, Interrupt, Press, Restart, Send
 from stallkit.press.events import Event
 from stallkit.press.gate import End, Outcome
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Action, Choose, Interrupt, Policy, Press, Restart, Send
 from stallkit.press.policy_file import as_policy
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.event_bus import EventBus, Hook
-from stallkit_supervisor.notice_subject import ClearedBy
 from stallkit_supervisor.notices import ended_by
+from stallkit_supervisor.notification import ClearedBy
 from stallkit_supervisor.notify.notifier import ESCALATIONS
 from stallkit_supervisor.persistence import Persistence
 from stallkit_supervisor.prompt_state import Observed, observed

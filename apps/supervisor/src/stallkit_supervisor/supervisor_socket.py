@@ -4,8 +4,13 @@ Requests are those of `daemon_socket`, one a connection:
 
 * ``{"do": "status"}``: its process, policy and summary, and each session.
 * ``{"do": "verdict", "target": TARGET}``: the verdict of the last look at one, with its signals.
-* ``{"do": "events"}``: each event from now on, as a line ``{"progress": EVENT}``, until the client leaves.  Where
+* ``{"do": "events"}``: each event from now on, as a line ``{"progress": EVENT}``, until the client leaves.  If
   nothing happens, ``{"progress": null}`` comes every few seconds; at its end ``{"over": true}``.
+
+Commands ask all supervisors that run, each at its socket in the state directory:
+
+    for event in events(sockets()[0]):
+        print(event["event"], event["target"])
 """
 
 from __future__ import annotations
@@ -16,24 +21,35 @@ import os
 import threading
 import time
 from collections import deque
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable
+from typing import Any, AsyncIterator, Callable, Iterator
 
 from stallkit import private
 from stallkit.config import state_dir
+from stallkit.daemon_client import DaemonGone, DaemonRefused, DaemonSilent, ask, stream
 from stallkit.daemon_socket import Progress, Server
 from stallkit.errors import StallkitError
 from stallkit.jsonio import dump, unstructure
 from stallkit.jsonlog import encode
 from stallkit.press.events import Event
+from stallkit.probes.procfs import Process
 from stallkit.terminal.text import escaped
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.supervisor_client import own_socket, remove_dead
 from stallkit_supervisor.watched import Watched
 
-__all__ = ["answering"]
+__all__ = [
+    "answering",
+    "events",
+    "own_socket",
+    "remove_dead",
+    "sockets",
+    "statuses",
+    "verdict",
+]
+
+# --- the server ---
 
 SUBSCRIBERS = 32  # clients at once that get events, each by a thread
 HELD = 1_000  # events that wait for a client
@@ -198,3 +214,63 @@ async def answering(
         supervisor.unsubscribe(answers.said)
         answers.end()
         await asyncio.to_thread(server.close)
+
+
+# --- the client ---
+
+CLIENT_S = 2.0
+LINE_S = 20.0  # between two lines of events: four times as long as a supervisor is silent
+
+
+def own_socket(folder: Path) -> Path:
+    """The path of this process's socket."""
+    return folder / f"supervisor-{os.getpid()}.sock"
+
+
+def sockets(folder: Path | None = None) -> list[Path]:
+    """The sockets of all supervisors, also of those that were killed."""
+    return sorted((folder or state_dir()).glob("supervisor-*.sock"))
+
+
+def remove_dead(folder: Path | None = None) -> bool:
+    """Remove the sockets of supervisors that were killed; whether there were any."""
+    dead = [path for path in sockets(folder) if _ended(path)]
+    for path in dead:
+        path.unlink(missing_ok=True)
+    return bool(dead)
+
+
+def statuses(folder: Path | None = None, answer_s: float = CLIENT_S) -> list[dict[str, Any]]:
+    """What each running supervisor says of itself and its sessions.
+
+    Raises DaemonSilent where one does not answer within `answer_s` seconds.
+    """
+    found = []
+    for path in sockets(folder):
+        with suppress(DaemonGone):
+            found.append(ask(path, {"do": "status"}, answer_s))
+    return found
+
+
+def verdict(target: str, folder: Path | None = None, answer_s: float = CLIENT_S) -> dict[str, Any] | None:
+    """The verdict of the last look at a session, by the first supervisor that watches it; None where none does."""
+    for path in sockets(folder):
+        with suppress(DaemonGone, DaemonRefused, DaemonSilent):
+            return ask(path, {"do": "verdict", "target": target}, answer_s)
+    return None
+
+
+def events(path: Path, line_s: float = LINE_S) -> Iterator[dict[str, Any]]:
+    """Each event of the supervisor at a socket from now on, as in its log, until it ends.
+
+    Raises DaemonGone where it was killed, DaemonSilent where it hangs, DaemonRefused where this client read too slowly.
+    """
+    for line in stream(path, {"do": "events"}, line_s):
+        event = line.get("progress")
+        if event is not None:
+            yield event
+
+
+def _ended(path: Path) -> bool:
+    pid = path.stem.partition("-")[2]
+    return not pid.isdecimal() or Process.of(int(pid)) is None

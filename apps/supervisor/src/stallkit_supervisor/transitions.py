@@ -12,7 +12,8 @@ from stallkit.detect.signature import Certainty, State
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import unstructure
 from stallkit.judging.verdict import Verdict
-from stallkit.press.decisions import (
+from stallkit.press.gate import End, rests
+from stallkit.press.policy import (
     Action,
     Choose,
     Decision,
@@ -26,10 +27,9 @@ from stallkit.press.decisions import (
     Stop,
     Wait,
 )
-from stallkit.press.gate import End, rests
 from stallkit.press.rules import Scene
-from stallkit_supervisor.notice_subject import Need, subject_of
 from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, tell
+from stallkit_supervisor.notification import Need, subject_of
 from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery_state import cure, is_cure
 from stallkit_supervisor.schedule import beat

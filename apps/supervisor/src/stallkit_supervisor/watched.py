@@ -15,8 +15,7 @@ from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, State
 from stallkit.errors import SessionGone
 from stallkit.evidence.agents import asked, starts_others
-from stallkit.evidence.facts import Member
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Member, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.press.gate import End
@@ -24,13 +23,12 @@ from stallkit.press.hang import HangDetector, activity_sample
 from stallkit.press.resets import resets_at
 from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
-from stallkit.signals.tool_call import AskedInside, asked_inside
+from stallkit.signals.collect import AskedInside, asked_inside
 from stallkit.terminal.screen import Screen
 from stallkit_supervisor.escalations import Filed
 from stallkit_supervisor.loop_files import signal_stamp, working_directory
-from stallkit_supervisor.notice_subject import Need, NoticeSubject
 from stallkit_supervisor.notices import ANSWERED, over
-from stallkit_supervisor.notification import Notification
+from stallkit_supervisor.notification import Need, NoticeSubject, Notification
 from stallkit_supervisor.prompt_state import Observed, PromptState
 from stallkit_supervisor.recovery_state import Hang, RecoveryState
 from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look

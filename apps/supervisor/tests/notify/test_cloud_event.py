@@ -9,7 +9,7 @@ from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent as Standard
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_supervisor.notify.cloud_event import CONTENT_MODES, CloudEvent, ContentMode
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, CloudEvent, ContentMode
 from told_events import SECRET, event, said
 
 from stallkit import dump

@@ -13,8 +13,7 @@ from cloudevents.core.bindings.http import HTTPMessage, from_binary, from_struct
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 from posted import Site
-from stallkit_supervisor.notify.cloud_event import ContentMode
-from stallkit_supervisor.notify.hooks import Command, Webhook
+from stallkit_supervisor.notify.hooks import Command, ContentMode, Webhook
 from stallkit_supervisor.notify.notifier import Outlet
 from terminals import wait_for
 from told_events import SECRET, said

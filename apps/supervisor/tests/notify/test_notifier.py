@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, channels_of, open_notifier
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notifier import ESCALATIONS, RUNS, Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
 from terminals import wait_for

@@ -6,7 +6,7 @@ import threading
 from typing import Callable
 
 import pytest
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notifier import Outlet
 from told_events import said
 

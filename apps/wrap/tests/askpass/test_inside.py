@@ -10,7 +10,7 @@ import pytest
 from askroom import AskRoom
 from terminals import wait_for
 
-from stallkit.signals.tool_call import AskedInside, asked_inside
+from stallkit.signals.collect import AskedInside, asked_inside
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = [

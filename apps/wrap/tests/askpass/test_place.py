@@ -15,10 +15,10 @@ from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
 from stallkit_wrap.askpass.place import TerminalFacts, refusal
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts, publish, withdraw
 
-from stallkit.evidence.facts import Member
+from stallkit.evidence.snapshot import Member
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.probes.readers import Reader, Readers
-from stallkit.signals.tool_call import LENGTH, prompt_line
+from stallkit.signals.collect import LENGTH, prompt_line
 
 ASKER = 7
 FREE = TerminalFacts(there=True, ours=True, canonical=True, readers=Readers(complete=True), asker=ASKER)

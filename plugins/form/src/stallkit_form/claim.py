@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 
-from stallkit.detect.chat_log import talks
+from stallkit.detect.composer import talks
 from stallkit.detect.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, State
-from stallkit.evidence.claim import Claim, Sign, Source
-from stallkit.evidence.classifiers import Shown
-from stallkit.evidence.facts import plain
+from stallkit.evidence.claim import Claim, Shown, Sign, Source
 from stallkit.evidence.look import Kernel, Look, guessed_kind, names_secret
-from stallkit.evidence.retrying import retrying
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Snapshot, plain
+from stallkit.evidence.turn import retrying
 from stallkit.terminal.screen import Screen
 from stallkit_form.features import features
 from stallkit_form.regression import Regression, shipped

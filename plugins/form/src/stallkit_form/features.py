@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Iterable, Iterator
 
-from stallkit.detect.chat_log import talks
+from stallkit.detect.composer import talks
 from stallkit.detect.families import INTERPRETERS, RELAYS, SHELLS
-from stallkit.evidence.classifiers import Shown
+from stallkit.evidence.claim import Shown
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen
 

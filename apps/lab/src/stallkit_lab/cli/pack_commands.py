@@ -12,9 +12,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import PACK, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import PACK
 from stallkit.cli.speech import colours, say
 from stallkit.cli.tables import page_table, plain_console, progress, wide_console
 from stallkit.errors import StallkitError, UnknownName

@@ -6,9 +6,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import SIGNATURE, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import SIGNATURE
 from stallkit.cli.speech import quiet
 from stallkit.cli.tables import plain_console
 from stallkit.errors import UnknownName

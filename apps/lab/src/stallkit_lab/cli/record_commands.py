@@ -12,9 +12,7 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import must_be_there, print_json, session_options, shown
-from stallkit.cli.parameters import TARGET, Duration
-from stallkit.cli.reach import reach
+from stallkit.cli.common import TARGET, Duration, must_be_there, print_json, reach, session_options, shown
 from stallkit.cli.speech import note, say
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError

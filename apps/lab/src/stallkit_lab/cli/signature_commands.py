@@ -14,10 +14,9 @@ from attrs import evolve
 from rich.measure import Measurement
 from rich.table import Table
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import SIGNATURE, print_json, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.cli.parameters import SIGNATURE
 from stallkit.cli.speech import say
 from stallkit.cli.tables import page_table, plain_console, progress, ruled
 from stallkit.detect.engine import Rule

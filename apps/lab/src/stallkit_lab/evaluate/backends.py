@@ -24,7 +24,7 @@ from attrs import evolve, frozen
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Pack
 from stallkit.errors import StallkitError, StoreError
-from stallkit.evidence.classifiers import SILENT, installed_classifier
+from stallkit.evidence.claim import SILENT, installed_classifier
 from stallkit.redact.redact import redact
 from stallkit_lab.corpus_lines import Line
 from stallkit_lab.evaluate import corpus

@@ -12,11 +12,10 @@ from attrs import field, frozen
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, State
 from stallkit.evidence.agents import asked
-from stallkit.evidence.classifiers import Classifier
+from stallkit.evidence.claim import Classifier
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.judge import judge
-from stallkit.press.decisions import Press
-from stallkit.press.policy import CAREFUL, Policy
+from stallkit.press.policy import CAREFUL, Policy, Press
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import PromptFacts, Scene
 from stallkit.terminal.keys import KEY_NAMES, Keys

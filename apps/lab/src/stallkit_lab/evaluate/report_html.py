@@ -15,7 +15,7 @@ from importlib import resources
 from string import Template
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from stallkit.entry_points import own_version
+from stallkit.distributions import own_version
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot, TtyFacts
 from stallkit.terminal.marks import MarksReader
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit_lab.notes import read_facts

@@ -18,8 +18,7 @@ from typing import Iterator
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.transports.base import DEADLINE_S, Options
 from stallkit.transports.tmux.format import Frame, lines_of, wraps
-from stallkit.transports.tmux.listen import pipe_into
-from stallkit.transports.tmux.pane import TmuxTransport
+from stallkit.transports.tmux.pane import TmuxTransport, pipe_into
 from stallkit_lab.record import pane_writer
 from stallkit_lab.record.marking import Listener
 from stallkit_lab.record.recorder import signals

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from stallkit import private
 from stallkit.errors import StoreError
-from stallkit.evidence.facts import KernelFacts, TtyFacts
+from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit.redact.redact import redact
 from stallkit_lab.notes import encode_facts
 from stallkit_lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header

@@ -36,7 +36,7 @@ from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit_operator.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
 from stallkit_operator.item import Item, Source
 from stallkit_operator.orders import Order, Triage
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 __all__ = ["Board", "Desk"]
 

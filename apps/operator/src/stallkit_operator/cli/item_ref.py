@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 import click
 
-from stallkit.cli.parameters import Name
+from stallkit.cli.common import Name
 from stallkit.config import queue_file
 from stallkit_operator.queue import Queue
 

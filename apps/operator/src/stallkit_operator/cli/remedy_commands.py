@@ -30,10 +30,10 @@ from stallkit_operator.cli.stuck_commands import note, print_item, seen_of, who
 from stallkit_operator.install import host_socket
 from stallkit_operator.item import Category, Item, NotAsShown, as_shown
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
 from stallkit_operator.sandbox.presets import preset_of
 from stallkit_operator.sandbox.proxies import REMEDIES, proxy_of
 from stallkit_operator.sandbox.remedy import Edit, Edited, Remedy, RemedyFiles, Step
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 __all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
 

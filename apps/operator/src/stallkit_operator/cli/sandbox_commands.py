@@ -32,13 +32,21 @@ from stallkit_operator.cli.stuck_commands import manifests_log, note, print_outc
 from stallkit_operator.install import mounted_socket
 from stallkit_operator.item import Item, NotAsShown, Who, as_shown
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.first_files import first_files
 from stallkit_operator.sandbox.proxies import read_proxies
 from stallkit_operator.sandbox.rebuild import Runner
-from stallkit_operator.sandbox.rebuild_decision import Proposal, approve, edited, propose, reject, to_edit
-from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState
-from stallkit_operator.sandbox.rebuild_rows import RebuildRows
-from stallkit_operator.sandbox.sandbox_start import Start, start_sandbox
+from stallkit_operator.sandbox.rebuild_plan import (
+    Outcome,
+    Proposal,
+    RebuildRows,
+    Step,
+    StepState,
+    approve,
+    edited,
+    propose,
+    reject,
+    to_edit,
+)
+from stallkit_operator.sandbox.sandbox_start import Start, first_files, start_sandbox
 from stallkit_operator.sandbox.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
 __all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "sandbox_command", "start_from"]

@@ -16,10 +16,9 @@ import click
 from rich.console import Console
 from stallkit_supervisor.cli.watch_table import middle_cut
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import print_json, reach, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
-from stallkit.cli.reach import reach
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, queue_file
@@ -35,7 +34,7 @@ from stallkit_operator.displayed_revisions import here, note_shown, revision_sho
 from stallkit_operator.item import Delivery, Item, Source, Who
 from stallkit_operator.orders import Order, Verb
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 __all__ = [
     "age",

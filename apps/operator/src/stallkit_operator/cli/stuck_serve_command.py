@@ -12,8 +12,7 @@ import click
 from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
 from stallkit_supervisor.settings import Overrides, load_settings
 
-from stallkit.cli.common import config_option, shown
-from stallkit.cli.parameters import Duration
+from stallkit.cli.common import Duration, config_option, shown
 from stallkit.config import queue_file, sandboxes_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import installed_engine
@@ -23,7 +22,7 @@ from stallkit_operator.cli.sandbox_commands import opened
 from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
 if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served

@@ -10,9 +10,8 @@ from typing import Any, Iterator
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import Duration, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import Duration
 from stallkit.config import audit_dir, waivers_file
 from stallkit.errors import StallkitError
 from stallkit.terminal.text import escaped

@@ -8,7 +8,7 @@ from stallkit_sessions.manifest import GIVEN, SOCKET_PLACE
 
 from stallkit.redact.redact import redact
 from stallkit_operator.item import Item
-from stallkit_operator.sandbox.rebuild_rows import Rebuilding
+from stallkit_operator.sandbox.rebuild_plan import Rebuilding
 
 __all__ = ["GO_ON", "comment_of", "comment_words", "hand_off"]
 

@@ -1,21 +1,462 @@
-"""What differs between proxies: what is made of a person's text, the check on copies, the reload, the probe.
+"""What an edit needs of a proxy: what is made of a person's text, the check on copies, the reload, the probe.
 
-`preset_of` gives the `Preset` of a proxy: nginx, tinyproxy, or commands of one's own.
+`preset_of` gives the `Preset` of a proxy: nginx, tinyproxy, or commands of one's own.  For nginx routes are rendered to
+a file that its configuration includes, tried by `nginx -t`, and served by a reload.  For tinyproxy hosts are rendered
+to its filter, which it reads at a restart: at a signal it reads its files without a lock beside its threads, and may
+die of it.  So the operator's `restart` is run; without one there is the signal alone, and the edit says so.
 """
 
 from __future__ import annotations
 
+import http.client
+import os
+import re
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Callable, Protocol, Sequence, TypeVar
 from urllib.parse import urlsplit
 
-from attrs import define
+from attrs import define, field, frozen
 
-from stallkit_operator.sandbox.nginx_preset import Nginx
-from stallkit_operator.sandbox.preset import Answer, Base, Preset, fetch, told
+from stallkit import private
+from stallkit.probes.procfs import PROC, all_pids, stat_of
+from stallkit.redact.redact import redact
 from stallkit_operator.sandbox.proxies import Proxy
-from stallkit_operator.sandbox.tinyproxy_preset import Tinyproxy
+from stallkit_operator.sandbox.routes import (
+    CONFIG_PATH,
+    EMPTY,
+    HEADER,
+    InvalidEdit,
+    Route,
+    changed_routes,
+    digest_of,
+    read_routes,
+    render_nginx,
+)
 
-__all__ = ["preset_of"]
+__all__ = [
+    "Answer",
+    "Base",
+    "Hosts",
+    "Nginx",
+    "POLL_S",
+    "Preset",
+    "RemedyFailed",
+    "TRIED",
+    "Tinyproxy",
+    "connect",
+    "fetch",
+    "preset_of",
+    "read_hosts",
+    "render_tinyproxy",
+    "told",
+]
+
+# --- one request to a proxy, or through it, to see whether it serves what it should ---
+
+
+@frozen
+class Answer:
+    """What came back: `config` is what nginx says of its include, `refused` that the proxy itself forbids the host."""
+
+    status: int
+    config: str | None = None
+    refused: bool = False
+
+
+def fetch(proxy: str, target: str, timeout_s: float) -> Answer | None:
+    """The answer to ``GET target``, a path or a whole address; None where there is none."""
+    return _asked(proxy, "GET", target, timeout_s)
+
+
+def connect(proxy: str, address: str, timeout_s: float) -> Answer | None:
+    """The answer to ``CONNECT host:port``; None where there is none."""
+    return _asked(proxy, "CONNECT", address, timeout_s)
+
+
+def _asked(proxy: str, method: str, target: str, timeout_s: float) -> Answer | None:
+    place = urlsplit(proxy)
+    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
+    try:
+        with closing(kind(place.hostname or "", place.port, timeout=timeout_s)) as connection:
+            host = urlsplit(target).netloc if "://" in target else target if method == "CONNECT" else place.netloc
+            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+            for name, value in (("Host", host), ("Connection", "close"), ("User-Agent", "stallkit")):
+                connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            own = (answer.getheader("Server") or "").lower().startswith("tinyproxy")
+            return Answer(answer.status, answer.getheader(HEADER), answer.status == 403 and own)
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+
+
+POLL_S = 0.05
+TRIED = 20  # new routes or hosts, at most
+T = TypeVar("T")
+
+
+class RemedyFailed(Exception):
+    """A step did not go well; the words say why, for a person."""
+
+
+class Preset(Protocol):
+    """One proxy, as an edit needs it.  Every method raises RemedyFailed, or InvalidEdit for a text that is wrong."""
+
+    @property
+    def noted(self) -> list[str]:
+        """What a person should know of how it went, whatever the end."""
+
+    @property
+    def empty(self) -> str:
+        """What a person edits where there is no file yet."""
+
+    def render(self, text: str) -> str | None:
+        """What the proxy reads; None where it reads the text itself."""
+
+    def check(self, candidate: Path, rendered: str | None) -> None:
+        """Whether the proxy runs, and would take it; `candidate` is a copy beside the file that it is to replace."""
+
+    def reload(self) -> None:
+        """Have it read its files again."""
+
+    def probe(self, before: str, after: str, rendered: str | None) -> None:
+        """Wait until it serves `after`, and what that allows and `before` did not.
+
+        What it lets through, and does not answer now, is noted: that is no fault of the edit's.
+        """
+
+
+@define
+class Base:
+    """What the presets share: the proxy's process, its commands, and to ask until it is well."""
+
+    proxy: Proxy
+    noted: list[str] = field(factory=list, init=False)
+
+    @property
+    def url(self) -> str:
+        assert self.proxy.url is not None  # `read_proxies` has seen to it
+        return self.proxy.url
+
+    def reload(self) -> None:
+        if self.proxy.reload:
+            self.run(self.proxy.reload)
+        elif self.proxy.restart:
+            self.run(self.proxy.restart)
+        else:
+            os.kill(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"))
+
+    def pid(self) -> int:
+        """The process; one of another program, to which the number went, is none."""
+        try:
+            number = int(Path(self.proxy.pid or "").read_text("utf-8"))
+            name = Path(f"/proc/{number}/comm")
+            if (
+                self.proxy.preset != "command"
+                and name.parent.parent.exists()
+                and name.read_text().strip() != self.proxy.name[:15]
+            ):
+                raise RemedyFailed(f"process {number} of {self.proxy.pid} is not {self.proxy.name}")
+            os.kill(number, 0)
+            if (stat := stat_of(number)) is not None and stat.ended:  # and nobody has collected it yet
+                raise ProcessLookupError(number)
+        except (OSError, ValueError) as error:
+            raise RemedyFailed(f"it does not run: {self.proxy.pid} names no process") from error
+        return number
+
+    def alive(self) -> None:
+        if self.proxy.pid:
+            self.pid()
+
+    def run(self, words: Sequence[str], **values: str) -> None:
+        """Run a command, without a shell."""
+        told = [re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word) for word in words]
+        try:
+            done = subprocess.run(
+                told, stdin=subprocess.DEVNULL, capture_output=True, timeout=self.proxy.timeout_s, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RemedyFailed(f"{words[0]} took more than {self.proxy.timeout_s:g} s") from error
+        except OSError as error:
+            raise RemedyFailed(f"{words[0]}: {error.strerror}") from error
+        if done.returncode:
+            said = redact((done.stderr or done.stdout).decode("utf-8", "replace")).strip().splitlines()
+            raise RemedyFailed(f"{words[0]} says (exit code {done.returncode}): {' / '.join(said[-5:]) or 'nothing'}")
+
+    def until(self, good: Callable[[], str | None]) -> None:
+        """Ask again until nothing is missing; `good` says what is."""
+        deadline = time.monotonic() + self.proxy.timeout_s
+        while (missing := good()) is not None:
+            if time.monotonic() > deadline:
+                raise RemedyFailed(f"{missing} after {self.proxy.timeout_s:g} s")
+            time.sleep(POLL_S)
+
+    def try_all(self, attempt: Callable[[T], str | None], things: Sequence[T]) -> None:
+        """Make some attempts at once; what each comes back with is noted."""
+        with ThreadPoolExecutor(TRIED) as pool:
+            found = [*pool.map(attempt, things[:TRIED])]
+        if more := len(things) - TRIED:
+            found += [f"{more} more were not tried"] if more > 0 else []
+        self.noted += [note for note in found if note and note not in self.noted]
+
+    def let_through(self, ask: Callable[[], Answer | None], refused: Callable[[Answer], str | None]) -> Answer | None:
+        """Ask until the proxy lets it through: the answer, None if nothing answers while the proxy itself does."""
+        answer: Answer | None = None
+
+        def missing() -> str | None:
+            nonlocal answer
+            answer = ask() or (ask() if self.answers() else None)  # again: it may have been restarted meanwhile
+            if answer is not None:
+                return refused(answer)
+            return None if self.answers() else f"{self.url} does not answer"
+
+        self.until(missing)
+        return answer
+
+    def answers(self) -> bool:
+        """Whether the proxy itself does."""
+        return fetch(self.url, "/", self.proxy.timeout_s) is not None
+
+
+def told(answer: Answer | None) -> str:
+    if answer is None:
+        return "does not answer"
+    return "is refused by the proxy" if answer.refused else f"answers {answer.status}"
+
+
+# --- nginx ---
+
+
+@define
+class Nginx(Base):
+    notify: str | None
+    empty: str = EMPTY
+    _before: list[int] = field(init=False, factory=list)  # the workers before a reload
+
+    def render(self, text: str) -> str:
+        return render_nginx(read_routes(text), self.notify)
+
+    def check(self, candidate: Path, rendered: str | None) -> None:
+        """`nginx -t` on a copy of its configuration, which includes the copy in place of the file."""
+        self.alive()
+        proxy = self.proxy
+        main, included = Path(proxy.config or ""), proxy.rendered or ""
+        try:
+            text = main.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RemedyFailed(f"{main} cannot be read: {error}") from error
+        include = re.compile(rf"(^[^#\n]*\binclude\s+)([\"']?){re.escape(included)}\2(\s*;)", re.MULTILINE)
+        if not include.search(text):
+            raise RemedyFailed(f"{main} does not have `include {included};`: no edit would have an effect")
+        if re.search(r"^[^#\n]*\bworker_shutdown_timeout\b", text, re.MULTILINE):
+            raise RemedyFailed(f"{main} has worker_shutdown_timeout, which would end held notices: remove it")
+        copy = main.with_name(f".{main.name}.stallkit-check-{os.getpid()}")
+        try:
+            handle = private.opened(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # a credential may be in it
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(include.sub(lambda found: f"{found[1]}{candidate}{found[3]}", text))
+            own = [proxy.program or "nginx", "-t", "-q", "-e", "stderr", "-c", "{file}"]
+            self.run(proxy.check or own, file=str(copy))
+        except OSError as error:
+            raise RemedyFailed(f"no copy beside {main}: {error.strerror}") from error
+        finally:
+            with suppress(OSError):
+                copy.unlink(missing_ok=True)
+
+    def reload(self) -> None:
+        self._before = self._workers()
+        super().reload()
+
+    def probe(self, before: str, after: str, rendered: str | None) -> None:
+        digest = digest_of(rendered or "")
+        self.until(lambda: self._serves(digest))
+        self.until(self._lingers)
+        if self.proxy.health:
+            self.run(self.proxy.health)
+        self.try_all(lambda route: self._answers(route, digest), changed_routes(_routes(before), _routes(after)))
+
+    def _workers(self) -> list[int]:
+        """Those that run; none where nginx does not, which its `restart` may mend."""
+        try:
+            master = self.pid()
+        except RemedyFailed:
+            return []
+        return [pid for pid in all_pids() if (stat := stat_of(pid)) is not None and stat.parent == master]
+
+    def _lingers(self) -> str | None:
+        """A worker from before the reload that takes connections still; it says so itself once it takes no more."""
+        for pid in self._before:
+            try:
+                title = Path(f"{PROC}/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if title.startswith(b"nginx: worker process") and b"shutting down" not in title:
+                return f"process {pid} from before still takes connections"
+        return None
+
+    def _serves(self, digest: str | None) -> str | None:
+        answer = fetch(self.url, CONFIG_PATH, self.proxy.timeout_s)
+        if answer is None:
+            return f"{self.url} does not answer"
+        return None if digest is None or answer.config == digest else "it still serves what was there before"
+
+    def _answers(self, route: Route, digest: str | None) -> str | None:
+        """Wait until it is served by the new configuration; a note if what is behind it is down, or refuses us."""
+        path = route.probe or route.path
+        before = f"{path} is not answered by the new configuration"  # by a process that takes no more soon
+        answer = self.let_through(
+            lambda: fetch(self.url, path, self.proxy.timeout_s),
+            lambda answer: None if answer.config == digest else before,
+        )
+        if answer is not None and answer.status == 401 and route.auth:
+            return f"{path} is served, and refuses the credential {route.auth}"
+        return None if answer is not None and answer.status < 500 else f"{path} is served, and {told(answer)} now"
+
+
+def _routes(text: str) -> tuple[Route, ...]:
+    try:
+        return read_routes(text)
+    except InvalidEdit:
+        return ()
+
+
+# --- the hosts that an egress proxy lets through, one a line, rendered to tinyproxy's filter ---
+
+Hosts = tuple[str, ...]
+MOST = 5_000
+_HOST = re.compile(r"(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.){0,10}[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def read_hosts(text: str) -> Hosts:
+    """The hosts in order, in lower case.  Raises InvalidEdit, with the line.
+
+    >>> read_hosts("Registry.example.org  # packages")
+    ('registry.example.org',)
+    """
+    found: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        host = line.partition("#")[0].strip().lower()
+        if not host:
+            continue
+        if len(host) > 253 or not _HOST.fullmatch(host):
+            raise InvalidEdit("it is no host: one name a line, or *.NAME; no scheme, port, path or pattern", number)
+        if host.startswith("*.") and "." not in host[2:]:
+            raise InvalidEdit(
+                "*. needs a name of two parts at least: it would let a whole top-level domain through", number
+            )
+        if host in found:
+            raise InvalidEdit("this host is there twice", number)
+        found.append(host)
+    if len(found) > MOST:
+        raise InvalidEdit(f"it has more than {MOST:,} hosts")
+    return tuple(found)
+
+
+def render_tinyproxy(hosts: Hosts) -> str:
+    """The filter: patterns that are the same as basic and as extended regular expressions.
+
+    >>> print(render_tinyproxy(("a.example.org", "*.example.net")), end="")
+    ^a[.]example[.]org$
+    ^[a-z0-9_.-]*[.]example[.]net$
+    """
+    return "".join(f"{_pattern(host)}\n" for host in hosts)
+
+
+def _pattern(host: str) -> str:
+    below = host.startswith("*.")
+    name = host.removeprefix("*.").replace(".", "[.]")
+    return f"^{'[a-z0-9_.-]*[.]' if below else ''}{name}$"
+
+
+@define
+class Tinyproxy(Base):
+    empty: str = "# One host a line, or *.HOST for every host below it.\n"
+
+    def render(self, text: str) -> str:
+        return render_tinyproxy(read_hosts(text))
+
+    def check(self, candidate: Path, rendered: str | None) -> None:
+        """tinyproxy has no check of its own, and ends on a bad filter: the filter is made of names alone."""
+        self.alive()
+        config, wanted = self._config(), {"filterdefaultdeny": "yes", "filter": self.proxy.rendered}
+        for name, value in wanted.items():
+            if config.get(name, "").lower() != str(value).lower():
+                raise RemedyFailed(f"{self.proxy.config} does not have `{_SPELT[name]} {value}`")
+        if config.get("filterurls", "no").lower() in ("yes", "on"):
+            raise RemedyFailed(f"{self.proxy.config} has FilterURLs: the hosts would be looked for in whole addresses")
+        if self.proxy.check:
+            self.run(self.proxy.check, file=str(candidate))
+
+    def reload(self) -> None:
+        super().reload()
+        if not (self.proxy.reload or self.proxy.restart):
+            self.noted.append(f"{self.proxy.name} was signalled, and may end of that while it serves: give a `restart`")
+
+    def probe(self, before: str, after: str, rendered: str | None) -> None:
+        self.until(lambda: None if self.answers() else f"{self.url} does not answer")
+        old, new = _hosts(before), _hosts(after)
+        gone = [host for host in old if host not in new and not any(_within(host, other) for other in new)]
+        added = [host for host in new if host not in old]
+        for host in _plain(gone)[:TRIED]:
+            self.until(lambda host=host: self._refuses(host))  # type: ignore[misc]
+        self.try_all(self._allows, _plain(added))
+        if self.proxy.health:
+            self.run(self.proxy.health)
+        self.alive()
+
+    def _config(self) -> dict[str, str]:
+        try:
+            lines = Path(self.proxy.config or "").read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RemedyFailed(f"{self.proxy.config} cannot be read: {error}") from error
+        words = [line.split(None, 1) for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        return {one[0].lower(): one[1].strip().strip("\"'") for one in words if len(one) == 2}
+
+    def _refuses(self, host: str) -> str | None:
+        answer = self._asked(host)
+        return None if answer is not None and answer.refused else f"{host} {told(answer)}, and is no longer allowed"
+
+    def _allows(self, host: str) -> str | None:
+        """Wait until it is; a note if it does not answer."""
+        wanted = f"{host} is refused by the proxy, and is allowed now"
+        answer = self.let_through(lambda: self._asked(host), lambda answer: wanted if answer.refused else None)
+        return None if answer is not None and answer.status < 500 else f"{host} is allowed, and {told(answer)} now"
+
+    def _asked(self, host: str) -> Answer | None:
+        if self.proxy.probe:
+            return fetch(self.url, self.proxy.probe.replace("{host}", host), self.proxy.timeout_s)
+        answer = connect(self.url, f"{host}:443", self.proxy.timeout_s)
+        if answer is None or answer.refused or answer.status < 500:
+            return answer
+        return fetch(self.url, f"http://{host}/", self.proxy.timeout_s)
+
+
+_SPELT = {"filterdefaultdeny": "FilterDefaultDeny", "filter": "Filter"}
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    """The hosts; none of a text that another program wrote."""
+    try:
+        return read_hosts(text)
+    except InvalidEdit:
+        return ()
+
+
+def _plain(hosts: list[str]) -> list[str]:
+    """Those that can be asked for: a wildcard is no name."""
+    return [host for host in hosts if not host.startswith("*.")]
+
+
+def _within(host: str, other: str) -> bool:
+    return other.startswith("*.") and host.endswith(other[1:])
+
+
+# --- the preset of a proxy ---
 
 
 def preset_of(proxy: Proxy, notify: str | None) -> Preset:

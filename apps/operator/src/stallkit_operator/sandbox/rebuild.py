@@ -31,12 +31,20 @@ from stallkit.packs.registry import Engine, installed_engine
 from stallkit.press.send import Sent, send
 from stallkit_operator.item import ItemState, NotAsShown, NotOpen, Source, Who
 from stallkit_operator.queue import NoItem, Queue
-from stallkit_operator.sandbox.composer_of import terminal_of
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.hand_off import GO_ON, comment_of, comment_words, hand_off
-from stallkit_operator.sandbox.rebuild_plan import Leads, Outcome, Step, StepState, leads_to, next_step, outcome
-from stallkit_operator.sandbox.rebuild_rows import Rebuilding, RebuildRows
-from stallkit_operator.sandbox.sandbox_start import Start, folders_of, home_of, start_sandbox
+from stallkit_operator.sandbox.rebuild_plan import (
+    Leads,
+    Outcome,
+    Rebuilding,
+    RebuildRows,
+    Step,
+    StepState,
+    leads_to,
+    next_step,
+    outcome,
+)
+from stallkit_operator.sandbox.sandbox_start import Start, folders_of, home_of, start_sandbox, terminal_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes
 
 __all__ = ["Rebuilt", "Runner", "store_of"]

@@ -1,16 +1,51 @@
-"""The steps of a rebuild, in their order, and what each failure leads to.  Pure.
+"""A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, their rows.
+
+A person writes the change of a manifest; what an agent asks for is shown beside it and never applied by itself.  Both
+answers, yes and no, are audited before they have an effect.
 
 Until the teardown a failure ends the rebuild, and the sandbox goes on as it was.  After it the rebuild always comes to
-an end of two: the replacement runs, or, where that cannot be started, the sandbox as it was is started again.  What is
-interrupted in between goes on where it stopped.
+an end of two: the replacement runs, or, if that cannot be started, the sandbox as it was is started again.  What is
+interrupted in between goes on where it stopped: one row a step is written before the step begins.
 """
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from enum import StrEnum
-from typing import Mapping
+from typing import Any, Callable, Mapping
 
-__all__ = ["ORDER", "Leads", "Outcome", "Step", "StepState", "leads_to", "next_step", "outcome"]
+from attrs import field, frozen
+from stallkit_sessions.manifest import read_manifest
+
+from stallkit.errors import ConfigError, StallkitError, StoreError
+from stallkit.terminal.text import escaped
+from stallkit_operator.answering import Answered, decline_item
+from stallkit_operator.item import Item, Source, Who
+from stallkit_operator.queue import Queue
+from stallkit_operator.sandbox.config_shape import shape_diff
+from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
+
+__all__ = [
+    "Leads",
+    "ORDER",
+    "Outcome",
+    "Proposal",
+    "RebuildRows",
+    "Rebuilding",
+    "Step",
+    "StepState",
+    "approve",
+    "edited",
+    "leads_to",
+    "next_step",
+    "outcome",
+    "propose",
+    "reject",
+    "to_edit",
+]
+
+# --- the steps ---
 
 
 class Step(StrEnum):
@@ -109,3 +144,189 @@ def outcome(rows: Mapping[Step, StepState]) -> Outcome | None:
     if next_step(rows) is not None:
         return None
     return Outcome.REPLACED if rows.get(Step.START) is StepState.DONE else Outcome.AS_IT_WAS
+
+
+# --- their rows on disk ---
+
+
+@frozen
+class Rebuilding:
+    """One rebuild, as it was approved."""
+
+    id: int
+    sandbox: str
+    item: int | None  # of the queue: what asked for it
+    asked: str | None  # its words, as the person saw them
+    old_session: str  # the id of the session that is replaced
+    old_version: int
+    text: str = field(repr=False)  # the manifest of the replacement
+    by: str
+    why: str
+    at: float
+    outcome: str | None = None
+    told: str | None = None  # why it ended so
+
+
+@frozen
+class RebuildRows:
+    """Over the file of the sandboxes.  Failures raise StoreError."""
+
+    file: Sandboxes
+
+    def begin(self, sandbox: Sandbox, text: str, by: str, why: str, item: Item | None = None) -> Rebuilding:
+        """Note what was approved.  Raises StallkitError where a rebuild of it is under way."""
+        asked = (None, None) if item is None else (item.id, item.words)
+        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, self.file.now())
+        try:
+            with self.file.writing() as base:
+                done = base.execute(
+                    "insert into rebuild (sandbox, item, asked, old_session, old_version, text, by, why, at)"
+                    " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    values,
+                )
+        except StoreError as error:
+            if isinstance(error.__cause__, sqlite3.IntegrityError):
+                todo = f"go on with it: stallkit stuck rebuild {sandbox.name}"
+                raise StallkitError("rebuild", sandbox.name, "one is under way", todo) from error
+            raise
+        found = self.get(int(done.lastrowid or 0))
+        assert found is not None  # it was just written
+        return found
+
+    def get(self, id: int) -> Rebuilding | None:
+        """The rebuild of that number."""
+        with self.file.reading() as base:
+            return _of(base.execute("select * from rebuild where id = ?", (id,)).fetchone())
+
+    def unfinished(self, name: str) -> Rebuilding | None:
+        """The rebuild of that sandbox that has not ended."""
+        with self.file.reading() as base:
+            query = "select * from rebuild where sandbox = ? and outcome is null"
+            return _of(base.execute(query, (name,)).fetchone())
+
+    def note(self, id: int, step: Step, state: StepState, facts: Mapping[str, Any] | None = None) -> None:
+        """Write the row of a step; facts that it had are kept where none are given."""
+        told = None if facts is None else json.dumps(facts)
+        with self.file.writing() as base:
+            base.execute(
+                "insert into rebuild_step values (?, ?, ?, ?, coalesce(?, '{}')) on conflict (rebuild, step) do update"
+                " set state = excluded.state, at = excluded.at, facts = coalesce(?, facts)",
+                (id, step, state, self.file.now(), told, told),
+            )
+
+    def rows(self, id: int) -> dict[Step, StepState]:
+        """How far each step is."""
+        with self.file.reading() as base:
+            found = base.execute("select step, state from rebuild_step where rebuild = ?", (id,)).fetchall()
+        return {Step(row["step"]): StepState(row["state"]) for row in found}
+
+    def facts(self, id: int, step: Step) -> dict[str, Any]:
+        """What a step left to know; empty where it left nothing."""
+        with self.file.reading() as base:
+            query = "select facts from rebuild_step where rebuild = ? and step = ?"
+            row = base.execute(query, (id, step)).fetchone()
+        return {} if row is None else dict(json.loads(row["facts"]))
+
+    def finish(self, id: int, outcome: str, told: str) -> None:
+        """Note how it ended."""
+        with self.file.writing() as base:
+            base.execute("update rebuild set outcome = ?, told = ? where id = ?", (outcome, told, id))
+
+    def latest(self, name: str) -> Rebuilding | None:
+        """The last rebuild of that sandbox."""
+        with self.file.reading() as base:
+            query = "select * from rebuild where sandbox = ? order by id desc limit 1"
+            return _of(base.execute(query, (name,)).fetchone())
+
+
+def _of(row: sqlite3.Row | None) -> Rebuilding | None:
+    return None if row is None else Rebuilding(**dict(row))
+
+
+# --- the decision ---
+
+_MARK = "#> "  # before the lines that are no part of the manifest
+_SAME = ("name", "directory", "branch", "repository")  # it goes on with the same work
+Audit = Callable[[Mapping[str, Any]], object]  # writes one event, or raises StoreError
+
+
+@frozen
+class Proposal:
+    """A manifest that may take the place of a sandbox's present one."""
+
+    sandbox: Sandbox
+    text: str
+    item: Item | None = None  # what asked for it
+
+    @property
+    def diff(self) -> list[str]:
+        """The lines of the shapes that differ; none where nothing does."""
+        return shape_diff(self.sandbox.latest.text, self.text).splitlines()[2:]
+
+
+def to_edit(sandbox: Sandbox, item: Item | None) -> str:
+    """What a person's editor is given: the manifest, below what was asked."""
+    asked = item.words.splitlines() if item is not None else []
+    head = [
+        f"The manifest of sandbox {sandbox.name}, version {sandbox.version}. Lines with {_MARK.strip()} are left out."
+    ]
+    if asked:
+        head += [f"Number {item.id if item else ''} asks:", *(f"    {line}" for line in asked)]
+    return "\n".join([*(_MARK + escaped(line) for line in head), sandbox.latest.text])
+
+
+def edited(text: str) -> str:
+    """The manifest in what comes back from the editor."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_MARK.strip()))
+
+
+def propose(sandbox: Sandbox, text: str, item: Item | None = None, path: str = "") -> Proposal:
+    """It, once it is a manifest of the same sandbox with the same work.  Raises ConfigError, StallkitError."""
+    path = path or f"manifest {sandbox.name}"
+    before, after = sandbox.manifest, read_manifest(text, path)
+    for key in _SAME:
+        if getattr(before, key) != getattr(after, key):
+            why = f"a rebuild goes on with the same {key}, {getattr(before, key)!r}"
+            raise ConfigError(path, why, "put it back, or start another sandbox", part=key)
+    if after.repository is None:
+        why = "its manifest names no repository, so its work could not be pushed before the teardown"
+        raise StallkitError("rebuild", sandbox.name, why, "start it with one: stallkit start --manifest FILE --replace")
+    return Proposal(sandbox, text, item)
+
+
+def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: Audit) -> Rebuilding:
+    """Note that a person wants it; `rebuild.Runner` carries it out.
+
+    Raises StallkitError where a rebuild is under way, or the manifest is another one by now; StoreError where it cannot
+    be audited or noted: then nothing is done.
+    """
+    now = sandboxes.get(proposal.sandbox.name)
+    if now.version != proposal.sandbox.version:
+        raise StallkitError("rebuild", now.name, f"its manifest is version {now.version} by now", "look at that one")
+    rows = RebuildRows(sandboxes)
+    if rows.unfinished(now.name) is not None:
+        raise StallkitError(
+            "rebuild", now.name, "one is under way", f"go on with it: stallkit stuck rebuild {now.name}"
+        )
+    audit(_event("manifest_approved", proposal, by, why))
+    return rows.begin(now, proposal.text, by, why, proposal.item)
+
+
+def reject(queue: Queue, proposal: Proposal, who: Who, why: str, audit: Audit) -> Answered | None:
+    """A person's no: what asked for it gets the reason.  None where nothing asked.  Raises StoreError."""
+    audit(_event("manifest_rejected", proposal, who.name, why))
+    return None if proposal.item is None else decline_item(queue, proposal.item.id, why, who, proposal.item.revision)
+
+
+def _event(name: str, proposal: Proposal, by: str, why: str) -> dict[str, Any]:
+    sandbox, item = proposal.sandbox, proposal.item
+    return {
+        "event": name,
+        "sandbox": sandbox.name,
+        "manifest": sandbox.version,
+        "by": by,
+        "why": why,
+        "item": item.id if item is not None else None,
+        "asked": item.words if item is not None and item.source is Source.AGENT else None,
+        "diff": shape_diff(sandbox.latest.text, proposal.text, "manifest"),
+    }

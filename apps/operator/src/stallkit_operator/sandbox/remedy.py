@@ -20,7 +20,7 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit_operator.audit import AuditLog
 from stallkit_operator.item import Who
 from stallkit_operator.sandbox.config_shape import shape_diff
-from stallkit_operator.sandbox.preset import Preset, RemedyFailed
+from stallkit_operator.sandbox.presets import Preset, RemedyFailed
 from stallkit_operator.sandbox.routes import InvalidEdit
 
 __all__ = ["ENDS", "Edit", "Edited", "FIRST", "Remedy", "RemedyFiles", "Step", "TOUCHED", "next_step"]

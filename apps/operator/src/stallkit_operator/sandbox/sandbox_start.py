@@ -1,30 +1,188 @@
-"""Starting a sandbox from its manifest: what is recorded, which directories it gets, and its session.
+"""The start of a sandbox: the five files that `sandbox init` writes, what is recorded, its directories, its session.
 
-It is written down before anything runs, so that no sandbox is unknown; a start that fails takes it back.
+The files are its manifest, where its proxies are, and their configurations: a sandbox of bubblewrap that reaches two
+proxies of the user's own and nothing else.  nginx gives credentials, tinyproxy lets hosts through; both allow nothing
+yet (docs/remedies.md).
+
+A start is written down before anything runs, so that no sandbox is unknown; one that fails takes it back.  A person's
+reply may be typed into the terminal of a sandbox whose manifest says ``interactive = true``.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Mapping, Sequence
 
 from attrs import frozen
 from stallkit_sessions.lifecycle import SIZE, lasting
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.manifest import SOCKET_PLACE, Manifest, read_manifest
 from stallkit_sessions.model import Sandboxed, Session
+from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.sandbox_session import Folders, options_of, variables_of, writable_of
 from stallkit_sessions.worktree import repository_place, worktree
 
 from stallkit import private
-from stallkit.config import sandboxes_dir, stuck_dir
+from stallkit.config import sandboxes_dir, sandboxes_file, sessions_file, stuck_dir
 from stallkit.errors import ConfigError, StallkitError, StartRefused, StoreError
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
+from stallkit.transports.tmux.identity import Identity
 from stallkit_operator.install import install
+from stallkit_operator.item import Item
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 
-__all__ = ["Start", "folders_of", "home_of", "start_sandbox"]
+__all__ = [
+    "Start",
+    "composer_of",
+    "first_files",
+    "folders_of",
+    "home_of",
+    "start_sandbox",
+    "terminal_of",
+]
+
+# --- its first files ---
+
+_MANIFEST = """\
+# What the sandbox {name} is made of: docs/sandboxes.md.  Start it: stallkit start --manifest {folder}/{name}.toml
+name = {name_}
+engine = "bwrap"
+command = {command}
+directory = {directory}
+tools = {tools}
+# For `stallkit stuck rebuild`: where its work is pushed, and what outlives it.
+# repository = "git@git.example:acme/web.git"
+# transcript = "/home/agent/.my-agent"
+
+[proxies] # with bubblewrap the only things that it reaches
+egress = "http://127.0.0.1:{egress}"
+credential = "http://127.0.0.1:{credential}"
+"""
+_PROXIES = '''
+[{name}.routes]
+preset = "nginx"
+file = "{folder}/routes.json"
+rendered = "{folder}/routes.conf"
+config = "{folder}/nginx.conf"
+pid = "{folder}/nginx.pid"
+url = "http://127.0.0.1:{credential}"
+
+[{name}.egress]
+preset = "tinyproxy"
+file = "{folder}/hosts"
+rendered = "{folder}/filter"
+config = "{folder}/tinyproxy.conf"
+pid = "{folder}/tinyproxy.pid"
+url = "http://127.0.0.1:{egress}"
+restart = ["sh", "-c", """cd {folder} && kill $(cat tinyproxy.pid) && while [ -e tinyproxy.pid ]; do sleep 0.1; done
+exec tinyproxy -c {folder}/tinyproxy.conf"""]
+'''
+_NGINX = """\
+# Start it: nginx -e stderr -c {folder}/nginx.conf
+{user}worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/tmp;
+    proxy_temp_path {folder}/tmp;
+    fastcgi_temp_path {folder}/tmp;
+    uwsgi_temp_path {folder}/tmp;
+    scgi_temp_path {folder}/tmp;
+    proxy_ssl_trusted_certificate /etc/ssl/certs/ca-certificates.crt;
+    include {folder}/credentials.conf;
+    server {{
+        listen 127.0.0.1:{credential};
+        include {folder}/routes.conf; # made by: stallkit routes edit {name}
+    }}
+}}
+"""
+_CREDENTIALS = """\
+# One row for each credential that a route names as `auth`; then: stallkit routes reload {name}
+# map "" $credential_github {{ default "ghp_..."; }}
+"""
+_TINYPROXY = """\
+# Start it: tinyproxy -c {folder}/tinyproxy.conf
+Port {egress}
+Listen 127.0.0.1
+PidFile "{folder}/tinyproxy.pid"
+LogFile "{folder}/tinyproxy.log"
+MaxClients 100
+FilterDefaultDeny Yes
+Filter "{folder}/filter"
+"""
+
+
+def first_files(
+    name: str,
+    folder: Path,
+    proxies: Path,
+    directory: Path,
+    command: Sequence[str],
+    tools: Sequence[Path],
+    ports: tuple[int, int],
+    user: str | None,
+) -> Mapping[Path, str]:
+    """The five files of the sandbox, and the two empty ones that the proxies include, each with its text.
+
+    `proxies` is appended to; `ports` are those of the credential and the egress proxy; `user` is whom nginx serves as,
+    if it is started as root.
+    """
+    credential, egress = ports
+    given = {
+        **{"name": name, "name_": json.dumps(name), "folder": folder, "credential": credential, "egress": egress},
+        **{"command": json.dumps([*command]), "directory": json.dumps(str(directory))},
+        **{"tools": json.dumps([*map(str, tools)]), "user": f"user {user};\n" if user else ""},
+    }
+    texts = {
+        **{folder / f"{name}.toml": _MANIFEST, proxies: _PROXIES, folder / "nginx.conf": _NGINX},
+        **{folder / "credentials.conf": _CREDENTIALS, folder / "tinyproxy.conf": _TINYPROXY},
+        **{folder / "routes.conf": "", folder / "filter": ""},
+    }
+    return {path: text.format(**given) for path, text in texts.items()}
+
+
+# --- its terminal ---
+
+
+def composer_of(item: Item) -> Transport | None:
+    """The pane of the sandbox that asked, which the caller closes.
+
+    None where it was not started from a manifest, is sealed, does not run, or was replaced since it asked: then the
+    reply is to another agent.  Raises StoreError, TransportError.
+    """
+    return terminal_of(item.session, item.created)
+
+
+def terminal_of(name: str, by: float = math.inf) -> Transport | None:
+    """The pane of a sandbox into which keys go, if it runs and was started by then; the caller closes it."""
+    if not sandboxes_file().exists() or not sessions_file().exists():
+        return None
+    with closing(Sandboxes(sandboxes_file())) as sandboxes:
+        sandbox = sandboxes.find(name)
+    try:
+        if sandbox is None or not sandbox.manifest.interactive:
+            return None
+    except ConfigError:  # an earlier stallkit read it otherwise
+        return None
+    with closing(Register(sessions_file(), or_copy=True)) as register:
+        found = register.latest(name)
+    if not isinstance(found, RunningSession) or not found.bound:
+        return None
+    session = found.session
+    if session.id != sandbox.session or session.sealed or session.started_at > by:
+        return None
+    options = Options(session.tmux_socket_name, session.tmux_socket_path)
+    return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
+
+
+# --- its start ---
 
 LOOK_S = 5.0  # for git to say which branch a directory is on
 

@@ -1,7 +1,7 @@
 """The sandboxes that manifests describe: branch, repository, pull request, and each version of the manifest, on disk.
 
 One file for each user.  A version is kept word for word with who started it and why, so that what changed can always be
-shown.  The rows of rebuilds are in it too (`stallkit_operator.sandbox.rebuild_rows`).
+shown.  The rows of rebuilds are in it too (`stallkit_operator.sandbox.rebuild_plan`).
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from stallkit.errors import StallkitError
 from stallkit_operator.agent_server import BACKLOG, Tcp
 from stallkit_operator.endpoint import Gate, body_of
 from stallkit_operator.item import Who
-from stallkit_operator.serve.jsonrpc import WRONG, answered
-from stallkit_operator.serve.methods import METHODS, Services
+from stallkit_operator.serve.methods import METHODS, WRONG, Services, answered
 
 __all__ = ["opened", "openapi", "operator", "routes"]
 

@@ -13,8 +13,7 @@ from typing import AsyncIterator
 
 from stallkit.daemon_socket import bound
 from stallkit_operator.item import Who
-from stallkit_operator.serve.jsonrpc import INVALID, LONGEST, answered, failure
-from stallkit_operator.serve.methods import Services
+from stallkit_operator.serve.methods import INVALID, LONGEST, Services, answered, failure
 
 __all__ = ["lines"]
 

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from stallkit.entry_points import own_version
+from stallkit.distributions import own_version
 from stallkit.errors import StallkitError
 from stallkit.redact.redact import redact
 from stallkit_operator.item import Who

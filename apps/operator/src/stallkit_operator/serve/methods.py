@@ -1,11 +1,12 @@
-"""What programs may ask, in any protocol: who waits, why, and a reply.
+"""What programs may ask, in any protocol: who waits, why, and a reply; and JSON-RPC 2.0 over these methods.
 
 A reply is a person's answer that a program passes on.  It goes the way of ``stallkit stuck``, through the queue's claim
-and the gate, and only where the policy that the server was started with lets programs answer (`allows`).
+and the gate, and only if the policy that the server was started with lets programs answer (`allows`).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -13,30 +14,43 @@ from functools import partial
 from typing import Any, Callable, Mapping
 
 from attrs import evolve, frozen
-from stallkit_supervisor.notice_subject import subject_of
-from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.notification import subject_of
+from stallkit_supervisor.supervisor_socket import statuses
 
-from stallkit.cli.check_text import arguments
+from stallkit.cli.check_commands import arguments
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.jsonio import dump, unstructure
 from stallkit.press.check import check_session, observe
-from stallkit.press.decisions import Choose, Press, Send
-from stallkit.press.policy import Policy
+from stallkit.press.policy import Choose, Policy, Press, Send
 from stallkit.press.rules import Act, PromptFacts, Rule, Scene
-from stallkit.redact.redact import redact_all
+from stallkit.redact.redact import redact, redact_all
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Transport
 from stallkit_operator.answering import Answered, Result, carry_out
-from stallkit_operator.escalate import draft_of
 from stallkit_operator.item import Item, Source, Who
 from stallkit_operator.orders import Order, Verb
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.composer_of import composer_of
+from stallkit_operator.queue_sync import draft_of
+from stallkit_operator.sandbox.sandbox_start import composer_of
 
-__all__ = ["METHODS", "InvalidParams", "Method", "Services", "allows"]
+__all__ = [
+    "FAILED",
+    "INVALID",
+    "InvalidParams",
+    "LONGEST",
+    "METHODS",
+    "Method",
+    "Services",
+    "WRONG",
+    "allows",
+    "answered",
+    "failure",
+]
+
+# --- the methods ---
 
 READ_ONLY = "read-only: start `stallkit serve` with --policy NAME or FILE to let programs reply"
 MOST = 10_000  # characters of a reply
@@ -275,3 +289,56 @@ METHODS: Mapping[str, Method] = {
         _reply,
     ),
 }
+
+
+# --- JSON-RPC ---
+
+LONGEST = 65_536  # bytes of a request
+PARSE, INVALID, NO_METHOD, PARAMS, FAILED = -32700, -32600, -32601, -32602, -32000
+WRONG = frozenset({PARSE, INVALID, NO_METHOD, PARAMS})  # with the request itself
+
+
+def answered(data: bytes | str, services: Services, who: Who, wrong_too: bool = False) -> dict[str, Any] | None:
+    """The answer to a request; None to a notification, which has no id.  Batches are refused.  Never raises.
+
+    `wrong_too`: a notification that is wrong itself is answered as well, where there is a way to, as HTTP has.
+
+    >>> from stallkit_operator.item import Who
+    >>> answered('{"jsonrpc": "2.0", "id": 7, "method": "sing"}', None, Who("ada", "a test"))["error"]["code"]
+    -32601
+    """
+    try:
+        request = json.loads(data)
+    except (ValueError, RecursionError):
+        return failure(None, PARSE, "not JSON in UTF-8")
+    if not isinstance(request, dict) or request.get("jsonrpc") != "2.0" or not _is_id(request.get("id")):
+        return failure(None, INVALID, 'a request is {"jsonrpc": "2.0", "id": 1, "method": NAME, "params": {...}}')
+    id = request.get("id")
+    found = _result(request, id, services, who)
+    told = "id" in request or (wrong_too and found.get("error", {}).get("code") in WRONG)
+    return found if told else None
+
+
+def failure(id: Any, code: int, why: str) -> dict[str, Any]:
+    """The answer that says what is wrong, in one line, redacted."""
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": redact(why)}}
+
+
+def _result(request: Mapping[str, Any], id: Any, services: Services, who: Who) -> dict[str, Any]:
+    name, params = request.get("method"), request.get("params", {})
+    if not isinstance(name, str) or name not in METHODS:
+        return failure(id, NO_METHOD, f"there is no method {str(name)[:60]!r}: there are {', '.join(METHODS)}")
+    if not isinstance(params, dict):
+        return failure(id, PARAMS, "params are an object: name them")
+    try:
+        return {"jsonrpc": "2.0", "id": id, "result": METHODS[name](services, params, who)}
+    except InvalidParams as error:
+        return failure(id, PARAMS, str(error))
+    except StallkitError as error:
+        return failure(id, FAILED, str(error))
+    except Exception as error:  # a fault of ours must not end the connection of a client
+        return failure(id, FAILED, f"this is a bug in stallkit, {type(error).__name__}: {error}")
+
+
+def _is_id(id: Any) -> bool:
+    return id is None or isinstance(id, str) or (isinstance(id, (int, float)) and not isinstance(id, bool))

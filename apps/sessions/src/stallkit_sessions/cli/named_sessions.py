@@ -10,12 +10,11 @@ from typing import Any, Iterator, NoReturn
 import click
 
 from stallkit.cli import started
-from stallkit.cli.common import print_json, warn_unwritable
-from stallkit.cli.parameters import Name
+from stallkit.cli.common import Name, print_json, warn_unwritable
 from stallkit.cli.verb_group import like
 from stallkit.config import sessions_file
 from stallkit.errors import StoreError
-from stallkit.press.ready import Readiness, Ready
+from stallkit.press.send import Readiness, Ready
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.cli.panel import EARLIER, as_json, show

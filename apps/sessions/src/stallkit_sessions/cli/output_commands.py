@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import click
 
-from stallkit.cli.check_text import as_lines
+from stallkit.cli.check_commands import as_lines
 from stallkit.cli.common import log_option, policy_option, print_json, shown
 from stallkit.cli.exits import Exit, exit_of
 from stallkit.cli.installed import engine

@@ -17,7 +17,7 @@ from attrs import frozen
 from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, withdraw
 
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.signals.tool_call import prompt_line
+from stallkit.signals.collect import prompt_line
 
 __all__ = ["ConffilePrompt", "PackageStatus", "with_status"]
 

@@ -10,9 +10,8 @@ from typing import Any, Iterator, Mapping
 
 import click
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import TARGET, Duration, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET, Duration
 from stallkit.cli.speech import note, page, say
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.config import store_file
@@ -21,7 +20,7 @@ from stallkit.durations import in_words
 from stallkit_supervisor.cli.status_commands import iso, known_to, noted, watched_as
 from stallkit_supervisor.loop_files import release
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.supervisor_socket import statuses
 
 __all__ = ["incidents_command", "mute_command", "release_command", "told_of", "unmute_command"]
 

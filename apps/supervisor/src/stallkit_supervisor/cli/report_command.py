@@ -15,16 +15,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import TARGET, print_json, shown
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET
 from stallkit.cli.tables import progress, wide_console
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
 from stallkit_supervisor.cli.status_commands import iso
 from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wait, reported
-from stallkit_supervisor.notice_subject import ClearedBy, ending
+from stallkit_supervisor.notification import ClearedBy, ending
 
 __all__ = ["report_command", "summarise"]
 

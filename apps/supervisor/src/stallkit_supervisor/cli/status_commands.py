@@ -12,9 +12,8 @@ from typing import Any, Collection, Iterator
 
 import click
 
-from stallkit.cli.common import print_json, session_options, shown, warn_unwritable
+from stallkit.cli.common import TARGET, print_json, session_options, shown, warn_unwritable
 from stallkit.cli.exits import Exit
-from stallkit.cli.parameters import TARGET
 from stallkit.cli.speech import paint
 from stallkit.cli.tables import PIPE
 from stallkit.cli.verb_group import like
@@ -29,7 +28,7 @@ from stallkit_supervisor.cli.watch_table import COLOURS, state_of, still_s
 from stallkit_supervisor.cli.watch_table import noted as notes
 from stallkit_supervisor.status_text import StatusNeed, clear_stale, summary
 from stallkit_supervisor.store import Store
-from stallkit_supervisor.supervisor_client import remove_dead, statuses
+from stallkit_supervisor.supervisor_socket import remove_dead, statuses
 
 __all__ = [
     "iso",

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from stallkit.cli.common import config_option, log_option, session_options, shown
-from stallkit.cli.parameters import POLICY, TARGET, Duration
+from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, session_options, shown
 from stallkit.config import FILE, event_log, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
 from stallkit.distributions import offered
@@ -34,7 +33,7 @@ from stallkit_supervisor.settings import Overrides, Settings, load_settings
 from stallkit_supervisor.sources import socket_of, sources_for
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
-from stallkit_supervisor.supervisor_client import statuses
+from stallkit_supervisor.supervisor_socket import statuses
 
 __all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
 

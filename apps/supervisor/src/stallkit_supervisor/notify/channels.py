@@ -9,9 +9,9 @@ from attrs import evolve, field, frozen, validators
 
 from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
-from stallkit_supervisor.notify.cloud_event import CONTENT_MODES, ContentMode
+from stallkit_supervisor.notify.apprise import Apprise
 from stallkit_supervisor.notify.desktop import Desktop
-from stallkit_supervisor.notify.hooks import Command, Webhook
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, Command, ContentMode, Webhook
 from stallkit_supervisor.notify.notifier import ESCALATIONS, Channel, Notifier, Outlet
 from stallkit_supervisor.notify.terminal import CODES, Code, Terminal
 from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours
@@ -33,6 +33,7 @@ class NotifySettings:
     desktop: bool = False
     terminal: TerminalCode = "never"
     tmux: bool = False
+    apprise: list[str] = field(factory=list)  # addresses of other services
     per_session: int = NoticeLimits().per_session
     overall: int = NoticeLimits().overall
     window_s: float = NoticeLimits().window_s
@@ -88,6 +89,11 @@ def channels_of(chosen: Channels) -> list[Channel]:
         made.append(Terminal(_code(shown.terminal)))
     if shown.tmux:
         made.append(TmuxMessage(chosen.tmux))
+    if shown.apprise:
+        try:
+            made.append(Apprise(shown.apprise))
+        except ValueError as error:
+            raise ConfigError("notify", str(error), "see https://github.com/caronc/apprise/wiki") from error
     return made
 
 

@@ -6,7 +6,7 @@ import re
 
 from stallkit.errors import StallkitError
 from stallkit.press.events import Event
-from stallkit_supervisor.notice_subject import ClearedBy
+from stallkit_supervisor.notification import ClearedBy
 from stallkit_supervisor.notify.notice import CLEARED
 
 __all__ = ["Metrics"]

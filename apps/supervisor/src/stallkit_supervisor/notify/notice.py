@@ -16,7 +16,7 @@ from stallkit.evidence.signal import Guard
 from stallkit.press.events import Event
 from stallkit.redact.redact import redact_all
 from stallkit.terminal.text import cut, escaped
-from stallkit_supervisor.notice_subject import ending
+from stallkit_supervisor.notification import ending
 
 __all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "how_many", "in_a_line", "question_first", "short", "what_of"]
 

@@ -17,7 +17,7 @@ from typing import Callable, Iterable, Protocol, Sequence
 from urllib.parse import quote
 
 from stallkit.press.events import Event
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED
 from stallkit_supervisor.notify.throttle import NoticeLimits, Throttle
 

@@ -11,7 +11,7 @@ from typing import IO, Callable, Literal, Mapping
 from stallkit.errors import TransportError
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED, Notice
 
 __all__ = ["BELL", "CODES", "Code", "Terminal", "codes", "in_tmux", "osc_of", "own_terminal", "taken_away"]

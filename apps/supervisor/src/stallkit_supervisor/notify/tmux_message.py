@@ -13,7 +13,7 @@ from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit_supervisor.notify.cloud_event import CloudEvent
+from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, Notice, what_of
 
 __all__ = ["MARK", "TmuxMessage"]

@@ -19,7 +19,7 @@ from attrs import evolve
 
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process, boot_id, stat_of
-from stallkit.signals.tool_call import prompt_line
+from stallkit.signals.collect import prompt_line
 from stallkit.terminal.text import escaped
 from stallkit_wrap.askpass import dialogue
 from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks

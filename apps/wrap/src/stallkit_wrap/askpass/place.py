@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from stallkit.detect.families import RELAYS
 from stallkit.probes.procfs import ancestors, stat_of
-from stallkit.probes.readers import Readers, holders, readers
-from stallkit.probes.tty import tty_facts
+from stallkit.probes.readers import Readers, holders, readers, tty_facts
 
 __all__ = ["TerminalFacts", "look", "refusal"]
 

@@ -20,7 +20,7 @@ from stallkit import private
 from stallkit.config import state_dir
 from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, ancestors, boot_id
-from stallkit.signals.tool_call import prompt_line
+from stallkit.signals.collect import prompt_line
 
 __all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "prompts", "publish", "withdraw"]
 

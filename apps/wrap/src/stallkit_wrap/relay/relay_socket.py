@@ -1,6 +1,6 @@
 """A relay's own socket: whoever asks there gets one JSON line with what the relay knows, without a thread or a wait.
 
-`stallkit.config.relay_socket` has its path, `stallkit.probes.tty` the side of who asks.
+`stallkit.config.relay_socket` has its path, `stallkit.probes.readers` the side of who asks.
 """
 
 from __future__ import annotations
