@@ -71,12 +71,9 @@ def test_a_detection_says_what_was_seen(tmp_path: Path) -> None:
     }
 
 
-def test_no_match_is_logged_as_well(tmp_path: Path) -> None:
+def test_no_match_is_logged_as_well_and_a_description_is_plain_values(tmp_path: Path) -> None:
     event = detected(tmp_path / "events.jsonl", "nothing")
     assert (event["state"], event["signature"], event["pack"], event["line"]) == ("working", None, None, None)
-
-
-def test_a_description_is_plain_values() -> None:
     now = Snapshot(screen=Screen.from_text("Allow?"))
     found = unstructure(judge(ENGINE.detect(now.screen), now))
     assert json.loads(json.dumps(found)) == found
@@ -132,12 +129,11 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("place", ["file/events.jsonl", "folder"])
-def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path, place: str) -> None:
+def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
-    with pytest.raises(StoreError) as caught:
-        EventLog(tmp_path / place).write(Event("detection", "tmux:one", {}, NOON))
-    assert str(tmp_path / place) in str(caught.value)
-    assert "--log" in str(caught.value)
-    assert isinstance(caught.value.__cause__, OSError)
+    for place in (tmp_path / "file/events.jsonl", tmp_path / "folder"):
+        with pytest.raises(StoreError) as caught:
+            EventLog(place).write(Event("detection", "tmux:one", {}, NOON))
+        assert str(place) in str(caught.value) and "--log" in str(caught.value)
+        assert isinstance(caught.value.__cause__, OSError)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
 from stallkit.press.gate import POLL_S, REST_S, Answer, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
-from stallkit.press.policy import Decision, Escalate, Ignore, Press, Restart, Resume, Wait
+from stallkit.press.policy import Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
@@ -26,14 +25,8 @@ VERIFY_TIMEOUT_S = 1.0
 
 def signature(name: str, literal: str, expect: str = "gone", **more: Any) -> Signature:
     dismissal = Dismissal(keys="1 Enter", expect=Expect(expect), verify_timeout_s=VERIFY_TIMEOUT_S)
-    given: Any = {
-        "state": "waiting",
-        "kind": "trust",
-        "severity": "low",
-        "dismissal": dismissal,
-        "dialog": ONE_LINE,
-    } | more
-    return Signature(id=name, title=name, all_of=[Clause(text=literal)], **given)
+    usual: Any = {"state": "waiting", "kind": "trust", "severity": "low", "dismissal": dismissal, "dialog": ONE_LINE}
+    return Signature(id=name, title=name, all_of=[Clause(text=literal)], **(usual | more))
 
 
 TRUST = signature("trust", "Yes, I trust")
@@ -44,15 +37,23 @@ LIMIT = signature("limit", "usage limit", state="quota", kind=None, dismissal=No
 PACK = Pack(name="agent", foreground=["claude"], signatures=[TRUST, CHANGING, OTHER, WORKING, LIMIT])  # type: ignore[arg-type]
 ENGINE = Engine([PACK])
 RAW, LINES = TtyFacts(False, False), TtyFacts(True, True)
-PROMPT = Screen.from_text("Yes, I trust this folder", cursor=(24, 0))
+
+
+def at(text: str, column: int | None = None) -> Screen:
+    """A screen, the cursor behind its last row unless it is given."""
+    last = text.split("\n")[-1]
+    return Screen.from_text(text, cursor=(len(last) if column is None else column, text.count("\n")))
+
+
+PROMPT = at("Yes, I trust this folder")
 
 
 def session(
-    on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None, screen: Screen = PROMPT
+    on_keys: Callable[[bytes], Screen | str | None] = lambda keys: None, screen: Screen = PROMPT, **now: Any
 ) -> MemoryTransport:
     """A session of the agent itself that reads lines, so that all keys go at once."""
     made = MemoryTransport(screen, on_keys, foreground="claude", kernel=reads("claude"))
-    made.now = evolve(made.now, tty=LINES)
+    made.now = evolve(made.now, **({"tty": LINES} | now))
     return made
 
 
@@ -62,223 +63,184 @@ def press(transport: MemoryTransport, decision: Request | None = None, clock: Fa
     return press_at(transport, decision or Press(TRUST), transport.now, ENGINE, clock, clock.sleep)
 
 
+def pressed_since(
+    change: dict[str, Any],
+    request: Request | None = None,
+    engine: Engine = ENGINE,
+    screen: Screen = PROMPT,
+    later: dict[str, Any] | None = None,
+) -> tuple[Outcome, list[bytes]]:
+    """Press at a session that changed since it was seen, and changes once more while it is tried; and what was sent."""
+    transport, clock = session(lambda keys: "thanks", screen), FakeClock()
+    before = transport.now
+    transport.now = evolve(before, **change)
+
+    def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        if later and not transport.sent:
+            transport.now = evolve(transport.now, **later)
+
+    return press_at(transport, request or Press(TRUST), before, engine, clock, sleep), transport.sent
+
+
+PERSONS = Answer(Keys.parse("1"))
+
+
 def test_a_mark_that_blinks_above_a_prompt_keeps_no_answer_back() -> None:
     """It is pressed once the screen is as it was seen; a machine's key only at a program's own dialog, else refused."""
-    seen, blinks = (Screen.from_text(f"{mark} Making\nYes, I trust this folder", cursor=(24, 1)) for mark in "* ")
+    seen, blinks = (at(f"{mark} Making\nYes, I trust this folder") for mark in "* ")
     anybodys = Engine([evolve(PACK, foreground=())])
-    for engine, request, sent in (
-        (ENGINE, Answer(Keys.parse("1")), [b"1"]),
+    for engine, request, keys in (
+        (ENGINE, PERSONS, [b"1"]),
         (ENGINE, Press(TRUST), [b"1\r"]),
-        (anybodys, Answer(Keys.parse("1")), [b"1"]),
+        (anybodys, PERSONS, [b"1"]),
         (anybodys, Press(TRUST), []),
     ):
-        transport, clock = session(lambda keys: "thanks", seen), FakeClock()
-        before, transport.now = transport.now, evolve(transport.now, screen=blinks)
-
-        def sleep(seconds: float, transport: MemoryTransport = transport, clock: FakeClock = clock) -> None:
-            clock.sleep(seconds)
-            if not transport.sent:
-                transport.now = evolve(transport.now, screen=seen)
-
-        outcome = press_at(transport, request, before, engine, clock, sleep)
-        assert transport.sent == sent and bool(outcome.keys) == bool(sent), outcome
+        outcome, sent = pressed_since({"screen": blinks}, request, engine, seen, {"screen": seen})
+        assert sent == keys and bool(outcome.keys) == bool(keys), outcome
 
 
 def test_an_agent_that_draws_for_a_moment_reads_nothing_and_gets_its_key_then() -> None:
     """Not if somebody else reads: that is no matter of a moment."""
-    for meanwhile, sent in ((evolve(reads("claude"), readers=()), [b"1\r"]), (reads("bash"), [])):
-        transport, clock = session(lambda keys: "thanks"), FakeClock()
-        before, transport.now = transport.now, evolve(transport.now, kernel=meanwhile)
-
-        def sleep(seconds: float, transport: MemoryTransport = transport, clock: FakeClock = clock) -> None:
-            clock.sleep(seconds)
-            transport.now = evolve(transport.now, kernel=reads("claude"))
-
-        outcome = press_at(transport, Press(TRUST), before, ENGINE, clock, sleep)
-        assert transport.sent == sent and bool(outcome) == bool(sent), outcome
+    for meanwhile, keys in ((evolve(reads("claude"), readers=()), [b"1\r"]), (reads("bash"), [])):
+        outcome, sent = pressed_since({"kernel": meanwhile}, later={"kernel": reads("claude")})
+        assert sent == keys and bool(outcome) == bool(keys), outcome
 
 
-def test_a_machines_key_is_bound_to_what_stands_above_the_dialog_too() -> None:
-    """However long it is tried again."""
-    transport, clock = (
-        session(lambda keys: "thanks", Screen.from_text("\nYes, I trust this folder", cursor=(24, 1))),
-        FakeClock(),
-    )
-    before = transport.now
-    transport.now = evolve(before, screen=Screen.from_text("rm -rf ~\nYes, I trust this folder", cursor=(24, 1)))
-    outcome = press_at(transport, Press(TRUST), before, ENGINE, clock, clock.sleep)
-    assert not transport.sent and outcome.end is End.REFUSED and "tried again" in outcome.why, outcome
-
-
-def test_a_dialog_that_was_exchanged_gets_no_key() -> None:
-    """Another one in its place, with the same rows above and below, while whoever answers made up their mind."""
-    for request in (Press(TRUST), Answer(Keys.parse("1"))):
-        transport, clock = session(lambda keys: "thanks"), FakeClock()
-        before = transport.now
-        transport.now = evolve(transport.now, screen=Screen.from_text("Yes, I trust this folder too", cursor=(28, 0)))
-        outcome = press_at(transport, request, before, ENGINE, clock, clock.sleep)
-        assert not transport.sent and outcome.end is End.REFUSED, outcome
+def test_a_dialog_that_was_exchanged_or_has_something_else_above_it_gets_no_key() -> None:
+    """While whoever answers made up their mind; however long a machine's key is tried again."""
+    for request in (Press(TRUST), PERSONS):
+        outcome, sent = pressed_since({"screen": at("Yes, I trust this folder too")}, request)
+        assert not sent and outcome.end is End.REFUSED, outcome
+    above = at("rm -rf ~\nYes, I trust this folder")
+    outcome, sent = pressed_since({"screen": above}, screen=at("\nYes, I trust this folder"))
+    assert not sent and outcome.end is End.REFUSED and "tried again" in outcome.why, outcome
 
 
 # --- refused ---
 
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"identity": "another"}, "another session"),
-        ({"alive": False}, "its program ended"),
-        ({"accepts_keys": False}, "copy mode"),
-        ({"screen": Screen.from_text("Yes, I trust this folder!", cursor=(24, 0))}, "screen changed"),
-        ({"screen": Screen.from_text("Yes, I trust this folder", cursor=(23, 0))}, "screen changed"),
-        ({"screen": Screen.from_text("Yes, I trust this folder", cursor=None)}, "screen changed"),
-        ({"process": ProcessFacts("bash")}, "bash took the foreground from claude"),
-        ({"process": None, "kernel": None}, "None took the foreground"),
-    ],
-)
-def test_a_session_that_changed_since_it_was_seen_gets_no_key(change: dict[str, Any], why: str) -> None:
-    transport = session()
-    seen = transport.now
-    transport.now = evolve(transport.now, **change)
-    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
-    assert (outcome.end, outcome.keys, bool(outcome)) == (End.REFUSED, None, False)
-    assert why in outcome.why
-    assert transport.sent == []
+SINCE: list[tuple[dict[str, Any], str]] = [
+    ({"identity": "another"}, "another session"),
+    ({"alive": False}, "its program ended"),
+    ({"accepts_keys": False}, "copy mode"),
+    ({"screen": at("Yes, I trust this folder!", 24)}, "screen changed"),
+    ({"screen": at("Yes, I trust this folder", 23)}, "screen changed"),
+    ({"screen": Screen.from_text("Yes, I trust this folder", cursor=None)}, "screen changed"),
+    ({"process": ProcessFacts("bash")}, "bash took the foreground from claude"),
+    ({"process": None, "kernel": None}, "None took the foreground"),
+    ({"tty": TtyFacts(echo=False, canonical=True)}, "echo or canonical mode changed"),
+    ({"tty": TtyFacts(echo=True, canonical=False)}, "echo or canonical mode changed"),
+]
 
 
-@pytest.mark.parametrize("now", [TtyFacts(echo=False, canonical=True), TtyFacts(echo=True, canonical=False)])
-def test_a_terminal_that_takes_input_in_another_way_since_it_was_seen_gets_no_key(now: TtyFacts) -> None:
-    transport = session()
-    seen = evolve(transport.now, tty=TtyFacts(echo=True, canonical=True))
-    transport.now = evolve(transport.now, tty=now)
-    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
-    assert (outcome.end, outcome.keys, transport.sent) == (End.REFUSED, None, [])
-    assert "echo or canonical mode changed" in outcome.why
+def test_a_session_that_changed_since_it_was_seen_gets_no_key() -> None:
+    for change, why in SINCE:
+        outcome, sent = pressed_since(change)
+        assert (outcome.end, outcome.keys, bool(outcome), sent) == (End.REFUSED, None, False, []), change
+        assert why in outcome.why, (change, outcome)
 
 
-@pytest.mark.parametrize(("name", "pressed"), [("claude", True), ("cat", False)])
-def test_an_agent_that_npm_started_gets_a_key_and_no_other_program_below_it(name: str, pressed: bool) -> None:
-    npm = Member(5, "npm run agent", "S", 1, called="npm", image="node", script="npm", parent=1)
-    below = Member(6, name, "S", 2, called=name, image=name, path=f"/usr/bin/{name}", parent=5)
-    reads = {"foreground": "npm", "listening": True, "how": "epoll", "readers": (below,)}
-    kernel = KernelFacts(pid=1, group=5, members=(npm, below), complete=True, looked_at=1, **reads)  # type: ignore[arg-type]
-    transport = session(lambda keys: "gone")
-    transport.now = evolve(transport.now, process=ProcessFacts("npm"), kernel=kernel, quiet_s=1.0, tty=RAW)
-    assert press(transport).pressed is pressed
+def test_an_agent_that_npm_started_gets_a_key_and_no_other_program_below_it() -> None:
+    for name, pressed in (("claude", True), ("cat", False)):
+        npm = Member(5, "npm run agent", "S", 1, called="npm", image="node", script="npm", parent=1)
+        below = Member(6, name, "S", 2, called=name, image=name, path=f"/usr/bin/{name}", parent=5)
+        reads = {"foreground": "npm", "listening": True, "how": "epoll", "readers": (below,)}
+        kernel = KernelFacts(pid=1, group=5, members=(npm, below), complete=True, looked_at=1, **reads)  # type: ignore[arg-type]
+        npms = session(lambda keys: "gone", process=ProcessFacts("npm"), kernel=kernel, quiet_s=1.0, tty=RAW)
+        assert press(npms).pressed is pressed, name
 
 
-@pytest.mark.parametrize("path", ["", "/tmp/claude.js", "/usr/bin/node", "/tmp/claude/run"])
-def test_what_a_program_calls_itself_is_no_proof(path: str) -> None:
-    transport = session()
-    transport.now = evolve(transport.now, kernel=reads("claude", path))
-    outcome = press(transport)
-    assert (outcome.end, outcome.why) == (End.REFUSED, "that claude reads the terminal is not proven")
-    assert transport.sent == []
+def test_what_a_program_calls_itself_is_no_proof() -> None:
+    for path in ("", "/tmp/claude.js", "/usr/bin/node", "/tmp/claude/run"):
+        transport = session(kernel=reads("claude", path))
+        outcome = press(transport)
+        assert (outcome.end, outcome.why) == (End.REFUSED, "that claude reads the terminal is not proven"), path
+        assert transport.sent == []
 
 
-@pytest.mark.parametrize("foreground", ["vim", None])
-def test_only_a_program_that_the_pack_names_gets_a_key(foreground: str | None) -> None:
-    transport = MemoryTransport(PROMPT, foreground=foreground)
-    outcome = press(transport)
-    assert (outcome.end, transport.sent) == (End.REFUSED, [])
-
-
-@pytest.mark.parametrize(
-    ("foreground", "why"),
-    [
+def test_a_doubtful_verdict_and_a_program_that_the_pack_does_not_name_get_no_key() -> None:
+    for foreground, why in (
         ("vim", "doubtful: vim is in the foreground: it may be text that is being edited; "),
         ("cat", "doubtful: quoted or answered: cat runs in the foreground and asks nothing"),
-    ],
-    ids=["not sure", "not waiting"],
-)
-def test_a_doubtful_verdict_gets_no_key(foreground: str, why: str) -> None:
-    transport = MemoryTransport(PROMPT, foreground=foreground)
-    outcome = press(transport)
-    assert (outcome.end, transport.sent) == (End.REFUSED, [])
-    assert outcome.why.startswith(why)
+        (None, ""),
+    ):
+        transport = MemoryTransport(PROMPT, foreground=foreground)
+        outcome = press(transport)
+        assert (outcome.end, transport.sent) == (End.REFUSED, []) and outcome.why.startswith(why), outcome
 
 
 def test_a_key_of_a_moment_ago_at_this_very_screen_keeps_another_from_it() -> None:
-    transport = session()
-    transport.now = evolve(transport.now, taken_at=100.0, pressed_at=100.0 - REST_S / 2)
-    outcome = press(transport)
+    outcome = press(session(taken_at=100.0, pressed_at=100.0 - REST_S / 2))
     assert (outcome.end, outcome.why) == (End.REFUSED, "a key was pressed at this very screen a moment ago")
-    transport.now = evolve(transport.now, taken_at=100.0, pressed_at=100.0 - REST_S)
-    assert press(transport).pressed
+    assert press(session(taken_at=100.0, pressed_at=100.0 - REST_S)).pressed
 
 
-def test_another_signature_in_its_place_gets_no_key() -> None:
+def test_whatever_is_no_press_presses_nothing() -> None:
+    for decision in (Escalate("not for a machine"), Ignore(), Wait("quota"), Restart("ended"), Press(WORKING)):
+        transport = session()
+        steps = [press(transport, decision), confirm(transport, decision, transport.now, ENGINE)]
+        steps.append(commit(transport, decision, transport.now, ENGINE))
+        assert [isinstance(one, Outcome) and one.end for one in steps] == [End.REFUSED] * 3, decision
+        assert (transport.sent, transport.captures) == ([], 0) and steps[0].why, decision  # type: ignore[union-attr]
     transport = session()
     outcome = press(transport, Press(OTHER))
     assert (outcome.end, outcome.why, transport.sent) == (End.REFUSED, "the prompt is no longer there", [])
 
 
-@pytest.mark.parametrize(
-    "decision", [Escalate("not for a machine"), Ignore(), Wait("quota"), Restart("ended"), Press(WORKING)], ids=repr
-)
-def test_whatever_is_no_press_presses_nothing(decision: Decision) -> None:
-    transport = session()
-    outcome = press(transport, decision)
-    assert (outcome.end, transport.sent, transport.captures) == (End.REFUSED, [], 0)
-    assert outcome.why
+def fails(transport: MemoryTransport) -> None:
+    transport.failing = CaptureTimeout("memory:", 2.0)
 
 
-@pytest.mark.parametrize(
-    ("change", "end"),
-    [
+def ends(transport: MemoryTransport) -> None:
+    transport.now = evolve(transport.now, alive=False, exit_status=0)
+
+
+def test_what_happens_between_look_and_press_sends_nothing() -> None:
+    happens: list[tuple[Callable[[MemoryTransport], object], End]] = [
         (lambda t: setattr(t, "now", evolve(t.now, identity="another")), End.REFUSED),
         (lambda t: setattr(t, "now", evolve(t.now, accepts_keys=False)), End.REFUSED),
-        (lambda t: t.show(Screen.from_text("$ ", cursor=(2, 0))), End.REFUSED),
+        (lambda t: t.show(at("$ ")), End.REFUSED),
         (lambda t: t.close(), End.GONE),
-        (lambda t: setattr(t, "failing", CaptureTimeout("memory:", 2.0)), End.UNKNOWN),
-    ],
-    ids=["another session", "copy mode", "a moved cursor", "gone", "no answer"],
-)
-def test_what_happens_between_look_and_press_sends_nothing(change: Callable[[MemoryTransport], None], end: End) -> None:
-    transport = session()
-    transport.before_send = lambda: change(transport)
-    outcome = press(transport)
-    assert (outcome.end, bool(outcome), transport.sent) == (end, False, [])
+        (fails, End.UNKNOWN),
+    ]
+    for number, (change, end) in enumerate(happens):
+        transport = session()
+        transport.before_send = lambda change=change, transport=transport: change(transport)
+        outcome = press(transport)
+        assert (outcome.end, bool(outcome), transport.sent) == (end, False, []), number
 
 
-@pytest.mark.parametrize(
-    ("error", "end"),
-    [(SessionGone("memory:", "it ended"), End.GONE), (TransportError("memory:", "no", "wait"), End.REFUSED)],
-)
-def test_a_session_that_fails_at_the_second_look_is_an_outcome(error: TransportError, end: End) -> None:
-    transport = session()
-    seen = transport.now
-    transport.failing = error
-    outcome = press_at(transport, Press(TRUST), seen, ENGINE)
-    assert (outcome.end, outcome.keys, transport.sent) == (end, None, [])
+def test_a_session_that_fails_at_the_second_look_is_an_outcome() -> None:
+    for error, end in (
+        (SessionGone("memory:", "it ended"), End.GONE),
+        (TransportError("memory:", "no", "wait"), End.REFUSED),
+    ):
+        transport = session()
+        transport.failing = error
+        outcome = press(transport)
+        assert (outcome.end, outcome.keys, transport.sent) == (end, None, [])
 
 
 # --- a used-up limit, and what is forced ---
 
 
-@pytest.mark.parametrize(
-    ("shows", "keys", "end", "why"),
-    [
-        ("usage limit", "Enter", End.CLEARED, "the prompt went away"),
-        ("Working", "Enter", End.REFUSED, "it is working now: no limit holds it up"),
+def test_a_limit_is_resumed_only_where_it_still_holds() -> None:
+    for shows, keys, end, why in (
+        ("usage limit", Keys.parse("Enter"), End.CLEARED, "the prompt went away"),
+        ("Working", Keys.parse("Enter"), End.REFUSED, "it is working now: no limit holds it up"),
         ("usage limit", None, End.REFUSED, "nothing is configured for it"),
-    ],
-)
-def test_a_limit_is_resumed_only_where_it_still_holds(shows: str, keys: str | None, end: End, why: str) -> None:
-    transport = session(lambda keys: "Working again", Screen.from_text(shows))
-    outcome = press(transport, Resume("it should be free", keys and Keys.parse(keys)))  # type: ignore[arg-type]
-    assert (outcome.end, outcome.why) == (end, why)
-    assert transport.sent == ([b"\r"] if end is End.CLEARED else [])
+    ):
+        transport = session(lambda keys: "Working again", Screen.from_text(shows))
+        outcome = press(transport, Resume("it should be free", keys))
+        assert (outcome.end, outcome.why) == (end, why)
+        assert transport.sent == ([b"\r"] if end is End.CLEARED else [])
 
 
-@pytest.mark.parametrize("shows", ["Yes, I trust this folder", "Working", "usage limit", "nothing that is known"])
-def test_what_is_forced_is_pressed_whatever_the_session_shows(shows: str) -> None:
-    transport = session(lambda keys: "Working on", Screen.from_text(shows))
-    assert press(transport, Forced(Keys.parse("C-c"))).end is End.CLEARED
-    assert transport.sent == [b"\x03"]
-
-
-# --- the two steps ---
+def test_what_is_forced_is_pressed_whatever_the_session_shows() -> None:
+    for shows in ("Yes, I trust this folder", "Working", "usage limit", "nothing that is known"):
+        transport = session(lambda keys: "Working on", Screen.from_text(shows))
+        assert press(transport, Forced(Keys.parse("C-c"))).end is End.CLEARED, shows
+        assert transport.sent == [b"\x03"]
 
 
 def test_what_was_confirmed_is_committed_at_that_very_look() -> None:
@@ -292,28 +254,11 @@ def test_what_was_confirmed_is_committed_at_that_very_look() -> None:
     assert commit(transport, Press(TRUST), now, ENGINE, clock, clock.sleep).end is End.CLEARED
 
 
-@pytest.mark.parametrize("decision", [Escalate("not for a machine"), Press(WORKING)], ids=repr)
-def test_no_step_presses_what_has_no_keys(decision: Decision) -> None:
-    transport = session()
-    refused = [confirm(transport, decision, transport.now, ENGINE), commit(transport, decision, transport.now, ENGINE)]
-    assert [isinstance(one, Outcome) and one.end for one in refused] == [End.REFUSED] * 2
-    assert transport.sent == []
-
-
 # --- pressed ---
 
 
-def fails(transport: MemoryTransport) -> None:
-    transport.failing = CaptureTimeout("memory:", 2.0)
-
-
-def ends(transport: MemoryTransport) -> None:
-    transport.now = evolve(transport.now, alive=False, exit_status=0)
-
-
-@pytest.mark.parametrize(
-    ("effect", "end", "went_away"),
-    [
+def test_what_came_of_a_press() -> None:
+    effects: list[tuple[Callable[[MemoryTransport], object], End, bool]] = [
         (lambda t: t.show("Working"), End.CLEARED, True),
         (lambda t: t.show("nothing that is known"), End.REPLACED, True),  # it is read, and may be a prompt
         (lambda t: t.show("Allow?"), End.REPLACED, True),
@@ -322,38 +267,24 @@ def ends(transport: MemoryTransport) -> None:
         (lambda t: t.close(), End.GONE, False),
         (ends, End.GONE, False),
         (fails, End.UNKNOWN, False),
-    ],
-    ids=["works", "unknown screen", "another prompt", "nothing", "moved but there", "gone", "ended", "no answer"],
-)
-def test_what_came_of_a_press(effect: Callable[[MemoryTransport], None], end: End, went_away: bool) -> None:
-    transport = session()
-    transport.on_keys = lambda keys: effect(transport)
-    clock = FakeClock()
-    outcome = press(transport, clock=clock)
-    assert (outcome.end, bool(outcome), outcome.pressed) == (end, went_away, True)
-    assert str(outcome.keys) == "1 Enter"
-    assert transport.sent == [b"1\r"]
-    assert clock.passed <= VERIFY_TIMEOUT_S + POLL_S
-
-
-def test_another_prompt_is_handed_back() -> None:
+    ]
+    for number, (effect, end, went_away) in enumerate(effects):
+        transport, clock = session(), FakeClock()
+        transport.on_keys = lambda keys, effect=effect, transport=transport: effect(transport)  # type: ignore[misc]
+        outcome = press(transport, clock=clock)
+        assert (outcome.end, bool(outcome), outcome.pressed) == (end, went_away, True), number
+        assert (str(outcome.keys), transport.sent) == ("1 Enter", [b"1\r"])
+        assert clock.passed <= VERIFY_TIMEOUT_S + POLL_S
     outcome = press(session(lambda keys: "Allow?"))
-    assert outcome.match is not None
-    assert outcome.match.signature == OTHER
+    assert outcome.match is not None and outcome.match.signature == OTHER, "another prompt is handed back"
 
 
-def test_an_effect_that_takes_its_time_is_waited_for() -> None:
-    transport = session()
-    clock = FakeClock(lambda passed: transport.show("Working") if passed > VERIFY_TIMEOUT_S / 2 else None)
-    outcome = press(transport, clock=clock)
-    assert (outcome.end, transport.sent) == (End.CLEARED, [b"1\r"])
-    assert VERIFY_TIMEOUT_S / 2 < clock.passed < VERIFY_TIMEOUT_S
-
-
-def test_an_effect_that_comes_too_late_is_not_waited_for() -> None:
-    transport = session()
-    clock = FakeClock(lambda passed: transport.show("Working") if passed > 2 * VERIFY_TIMEOUT_S else None)
-    assert press(transport, clock=clock).end is End.UNCHANGED
+def test_an_effect_is_waited_for_as_long_as_its_signature_says() -> None:
+    for after_s, end in ((VERIFY_TIMEOUT_S / 2, End.CLEARED), (2 * VERIFY_TIMEOUT_S, End.UNCHANGED)):
+        transport = session()
+        clock = FakeClock(lambda passed, s=after_s, t=transport: t.show("Working") if passed > s else None)  # type: ignore[misc]
+        assert (press(transport, clock=clock).end, transport.sent) == (end, [b"1\r"])
+        assert VERIFY_TIMEOUT_S / 2 < clock.passed <= VERIFY_TIMEOUT_S + POLL_S
 
 
 def test_a_page_is_turned_when_the_screen_changed() -> None:

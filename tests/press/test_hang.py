@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.press.hang import HUNG_AFTER_S, MAX_GAP_S, TOOL_S, ActivitySample, HangDetector
+from stallkit.press.hang import (
+    HUNG_AFTER_S,
+    MAX_GAP_S,
+    TOOL_S,
+    ActivitySample,
+    HangDetector,
+    TurnCounters,
+    turn_counters,
+)
 from stallkit.probes.activity import Activity, Connection, ProcessActivity
+from stallkit.terminal.screen import Screen
 
 STEP_S = 5.0
 AGENT = ProcessActivity(7, 100, "claude", parent=1, age_s=900.0, cpu_s=9.0, foreground=True)
@@ -65,13 +73,9 @@ def test_silence_behind_a_spinner_is_told_with_what_shows_it() -> None:
     )
 
 
-def test_a_reply_that_is_170_s_old_is_waited_for() -> None:
+def test_silence_is_told_after_its_time_with_and_without_a_connection() -> None:
     dog, _ = silent(seen(), 170.0)
-    assert dog.hung() is None
-    assert dog.hung(after_s=160.0) is not None
-
-
-def test_a_session_without_a_connection_is_told_as_well() -> None:
+    assert dog.hung() is None and dog.hung(after_s=160.0) is not None
     hung = silent(seen(connections=()), HUNG_AFTER_S)[0].hung()
     assert hung is not None and hung.evidence[0] == "no TCP connection is open"
 
@@ -82,6 +86,9 @@ def test_what_is_not_known_is_no_hang() -> None:
     for now in range(5, 1_000, 5):
         dog = dog.then(float(now), ActivitySample())
     assert dog.hung() is None, "its processes"
+    dog, sample = silent(seen(), 500.0)
+    dog = dog.then(500.0 + MAX_GAP_S + 1, later(sample, MAX_GAP_S + 1))
+    assert dog.hung() is None, "what happened in a long gap"
 
 
 def test_a_tool_that_this_turn_started_is_waited_for_also_where_it_sleeps() -> None:
@@ -135,14 +142,14 @@ def _processes(one: ActivitySample, *processes: ProcessActivity) -> ActivitySamp
     return evolve(one, activity=evolve(one.activity, processes=processes))
 
 
-@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_whatever_arrives_starts_the_clock_again(move: Callable[[ActivitySample], ActivitySample]) -> None:
+def test_whatever_arrives_starts_the_clock_again() -> None:
     first = seen(connections=(ANSWERED,), elapsed_s=1.0, tokens="1.2k", said_s=1.0)
-    dog, sample = silent(first, 500.0, spent=0.0)
-    assert dog.hung() is not None
-    now = dog.at + STEP_S
-    dog = dog.then(now, move(later(sample, STEP_S)))
-    assert dog.hung() is None and dog.since == now
+    hung, sample = silent(first, 500.0, spent=0.0)
+    assert hung.hung() is not None
+    now = hung.at + STEP_S
+    for name, move in MOVES.items():
+        dog = hung.then(now, move(later(sample, STEP_S)))
+        assert dog.hung() is None and dog.since == now, name
 
 
 def test_a_request_that_is_sent_again_and_again_is_no_sign_of_life() -> None:
@@ -226,28 +233,47 @@ def test_a_tool_that_ran_before_a_dialog_of_the_same_turn_is_waited_for() -> Non
     assert dog.hung() is None and dog.tools
 
 
-def test_what_happened_in_a_long_gap_is_unknown() -> None:
-    dog, sample = silent(seen(), 500.0)
-    dog = dog.then(500.0 + MAX_GAP_S + 1, later(sample, MAX_GAP_S + 1))
-    assert dog.hung() is None
+def test_one_check_knows_what_the_connections_and_the_screen_say_and_nothing_else() -> None:
+    known = later(seen(elapsed_s=1.0), 200.0)
+    assert HangDetector.begin(0.0, known).hung() is not None
+    unknown = {
+        "how long it works": later(seen(), 200.0),
+        "that nothing came": seen(elapsed_s=200.0),
+        "since a request went out": _connections(known, evolve(ASKED, received_s=200.0, sent_s=1.0)),
+        "without a connection": _connections(known),
+        "its connections": later(seen(connections=None, elapsed_s=1.0), 200.0),
+        "beside a tool": later(seen(AGENT, SERVER, TOOL, elapsed_s=10.0), 200.0),
+    }
+    assert [name for name, first in unknown.items() if HangDetector.begin(0.0, first).hung() is not None] == []
 
 
-def test_one_check_knows_what_the_connections_and_the_screen_say() -> None:
-    first = later(seen(elapsed_s=1.0), 200.0)
-    assert HangDetector.begin(0.0, first).hung() is not None
+# --- what the screens of agents at work count ---
+
+COUNTERS = {  # a row of theirs, seconds and tokens
+    "• Working (3s • esc to interrupt)": (3, None),
+    "◦ Working (1m 02s • esc to interrupt)": (62, None),
+    "⠦ Dividing by zero... just kidding! (esc to cancel, 2s)": (2, None),
+    "⠙ Thinking... (esc to cancel, 1m 15s)": (75, None),
+    "⠴ Thinking... (esc to cancel)": (None, None),
+    "✽ Boondoggling… (3s · ↓ 163 tokens)": (3, "163"),
+    "✻ Herding… (1h 2m 3s · ↑ 1.2k tokens · esc to interrupt)": (3723, "1.2k"),
+    " ◎ Working · 100 B   esc esc interrupt": (None, "100"),
+    " ■■■⬝⬝⬝⬝⬝  esc interrupt      2.2K": (None, None),
+    "⠽⠺⠫ ( 3s • esc to interrupt )": (3, None),
+    ". Tuning the cosmic frequencies... (7s · esc to cancel)": (7, None),
+    "I waited (12s) for it.": (None, None),
+    "": (None, None),
+}
+BELOW = "────────────────────\n❯ \n────────────────────\n  ? for shortcuts"
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        later(seen(), 200.0),
-        seen(elapsed_s=200.0),
-        _connections(later(seen(elapsed_s=1.0), 200.0), evolve(ASKED, received_s=200.0, sent_s=1.0)),
-        _connections(later(seen(elapsed_s=1.0), 200.0)),
-        later(seen(connections=None, elapsed_s=1.0), 200.0),
-        later(seen(AGENT, SERVER, TOOL, elapsed_s=10.0), 200.0),
-    ],
-    ids=["how long it works", "data came", "a request went out", "no connection", "not known", "a tool"],
-)
-def test_one_check_says_nothing_where_it_cannot_know(first: ActivitySample) -> None:
-    assert HangDetector.begin(0.0, first).hung() is None
+def test_what_they_count() -> None:
+    found = {row: turn_counters(Screen.from_text(f"● Done.\n\n{row}\n\n{BELOW}")) for row in COUNTERS}
+    assert found == {row: TurnCounters(*counted) for row, counted in COUNTERS.items()}
+    several = Screen.from_text("It showed (9m 1s · esc to interrupt).\n\n✽ Herding… (4s · thinking)\n\n❯ ")
+    assert turn_counters(several).elapsed_s == 4, "the lowest counts"
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    turn_counters(Screen.from_text(text))

@@ -65,51 +65,48 @@ def expected(
     return Press if by_dialog or (ruled and severity != "high") else Escalate
 
 
-@pytest.mark.parametrize("policy", [CAREFUL, DAEMON, OBSERVE, ANYTHING], ids=lambda policy: policy.name)
-def test_every_cell(policy: Policy) -> None:
+def test_every_cell() -> None:
     wrong = []
-    for pack, state, severity, certainty, kind, keys in product(
-        [OWN, ANY], State, Severity, Certainty, Kind, ["y Enter", None]
-    ):
+    policies = (CAREFUL, DAEMON, OBSERVE, ANYTHING)
+    given = product(policies, [OWN, ANY], State, Severity, Certainty, Kind, ["y Enter", None])
+    for policy, pack, state, severity, certainty, kind, keys in given:
         words: tuple[str, str, str, str] = (state.value, severity.value, certainty.value, kind.value)
         decision = policy.decide(verdict(*words, keys, pack=pack), HERE)
         if type(decision) is not expected(policy, pack, *words, keys):
-            wrong.append((pack.name, *words, keys, decision))
-    assert not wrong
+            wrong.append((policy.name, pack.name, *words, keys, decision))
+    assert not wrong, wrong
 
 
-@pytest.mark.parametrize(
-    ("policy", "given", "why"),
-    [
-        (
-            CAREFUL,
-            {"severity": "medium"},
-            "severity medium: it is left to a person; to allow it: stallkit policy allow",
-        ),
-        (DAEMON, {"severity": "high"}, "severity high: it is left to a person"),
-        (CAREFUL, {"pack": ANY}, "any program may show this prompt; to allow it: stallkit policy allow tmux:one"),
-        (OBSERVE, {}, "policy observe leaves it to a person"),
-        (ANYTHING, {"certainty": "maybe"}, "doubtful: because of that"),
-        (ANYTHING, {"kind": "secret"}, "a machine never answers a secret"),
-        (ANYTHING, {"kind": "login"}, "a machine never answers a login"),
-        (CAREFUL, {"kind": "permission"}, "a machine never answers a permission; to allow it: stallkit policy allow"),
-        (ANYTHING, {"kind": "plan_approval"}, "is answered only by a rule that names its option"),
-        (ANYTHING, {"kind": "question"}, "is answered only by a rule that names its option"),
-        (ANYTHING, {"severity": "high"}, "a confirm of severity high is answered only by a rule that names its option"),
-        (ANYTHING, {"kind": "trust"}, "it does not show which folder is to be trusted"),
-        (ANYTHING, {"keys": None}, "no safe answer is known"),
-        (CAREFUL, {"keys": None}, "no safe answer is known"),
-        (ANYTHING, {"affirmative": True}, "which key says yes cannot be read from it"),
-        (CAREFUL, {"matched": False}, "no signature says what is asked"),
-        (ANYTHING, {"state": "gone"}, "it is gone: nothing waits for a key"),
-        (CAREFUL, {"state": "ended"}, "the session is ended"),
-        (CAREFUL, {"state": "unknown"}, "the session is unknown"),
-    ],
-)
-def test_a_person_is_told_why(policy: Policy, given: dict[str, Any], why: str) -> None:
-    decision = policy.decide(verdict(**given), HERE)
-    assert isinstance(decision, Escalate)
-    assert why in decision.why
+NAMED = "is answered only by a rule that names its option"
+WHYS: list[tuple[Policy, dict[str, Any], str]] = [
+    (CAREFUL, {"severity": "medium"}, "severity medium: it is left to a person; to allow it: stallkit policy allow"),
+    (DAEMON, {"severity": "high"}, "severity high: it is left to a person"),
+    (CAREFUL, {"pack": ANY}, "any program may show this prompt; to allow it: stallkit policy allow tmux:one"),
+    (OBSERVE, {}, "policy observe leaves it to a person"),
+    (ANYTHING, {"certainty": "maybe"}, "doubtful: because of that"),
+    (ANYTHING, {"kind": "secret"}, "a machine never answers a secret"),
+    (ANYTHING, {"kind": "login"}, "a machine never answers a login"),
+    (CAREFUL, {"kind": "permission"}, "a machine never answers a permission; to allow it: stallkit policy allow"),
+    (ANYTHING, {"kind": "plan_approval"}, NAMED),
+    (ANYTHING, {"kind": "question"}, NAMED),
+    (ANYTHING, {"severity": "high"}, f"a confirm of severity high {NAMED}"),
+    (ANYTHING, {"kind": "trust"}, "it does not show which folder is to be trusted"),
+    (ANYTHING, {"keys": None}, "no safe answer is known"),
+    (CAREFUL, {"keys": None}, "no safe answer is known"),
+    (ANYTHING, {"affirmative": True}, "which key says yes cannot be read from it"),
+    (CAREFUL, {"matched": False}, "no signature says what is asked"),
+    (ANYTHING, {"state": "gone"}, "it is gone: nothing waits for a key"),
+    (CAREFUL, {"state": "ended"}, "the session is ended"),
+    (CAREFUL, {"state": "unknown"}, "the session is unknown"),
+]
+
+
+def test_a_person_is_told_why() -> None:
+    for policy, given, why in WHYS:
+        decision = policy.decide(verdict(**given), HERE)
+        assert isinstance(decision, Escalate) and why in decision.why, (policy.name, given, decision)
+    decision = CAREFUL.decide(verdict(), evolve(HERE, kernel=reads("acme", "/usr/bin/node")))
+    assert decision == Escalate("that acme reads the terminal is not proven: it is /usr/bin/node")
 
 
 def test_what_is_pressed_is_what_the_signature_gives() -> None:
@@ -155,19 +152,22 @@ def test_yes_is_typed_as_the_prompt_spells_it() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("kind", sorted(NEVER))
-def test_a_signature_of_such_a_kind_is_not_pressed_whatever_the_verdict_calls_it(kind: str) -> None:
-    signature = Signature(id="s", title="s", state="waiting", kind=kind, severity="low", all_of=["?"])  # type: ignore[arg-type]
-    object.__setattr__(signature, "dismissal", Dismissal(keys="Enter"))  # as no pack could say it
-    screen = Screen.from_text("?")
-    seen = Detection(screen, Match(signature, OWN, (), "?"), executables={"acme": ()})
-    decision = CAREFUL.decide(Verdict(State.WAITING, Certainty.SURE, Kind.CONFIRM, seen, ("seen",)), HERE)
-    assert isinstance(decision, Escalate)
+def test_a_signature_of_such_a_kind_is_not_pressed_whatever_the_verdict_calls_it() -> None:
+    for kind in NEVER:
+        signature = Signature(id="s", title="s", state="waiting", kind=kind, severity="low", all_of=["?"])  # type: ignore[arg-type]
+        object.__setattr__(signature, "dismissal", Dismissal(keys="Enter"))  # as no pack could say it
+        seen = Detection(Screen.from_text("?"), Match(signature, OWN, (), "?"), executables={"acme": ()})
+        decision = CAREFUL.decide(Verdict(State.WAITING, Certainty.SURE, Kind.CONFIRM, seen, ("seen",)), HERE)
+        assert isinstance(decision, Escalate), kind
 
 
 def test_the_profiles_are_known_by_name() -> None:
     assert PROFILES == {"careful": CAREFUL, "daemon": DAEMON, "observe": OBSERVE}
     assert {name for name, policy in PROFILES.items() if policy.presses} == {"careful", "daemon"}
+    assert [as_policy(name) for name in PROFILES] == list(PROFILES.values())
+    assert as_policy(ANYTHING) is ANYTHING
+    with pytest.raises(ValueError, match=r"^a profile is one of careful, observe, daemon, not 'bold'$"):
+        as_policy("bold")
 
 
 # --- who reads ---
@@ -191,13 +191,9 @@ PROVEN = [
 
 
 def test_the_file_that_runs_proves_the_program() -> None:
-    wrong = []
     for name, path, patterns, holds in PROVEN:
-        kernel = reads("acme", path)
-        found = is_proven(name, path or None, patterns), proven({name: patterns}, kernel) == {name}
-        if found != (holds, holds):
-            wrong.append((name, path, patterns, found))
-    assert not wrong
+        found = is_proven(name, path or None, patterns), proven({name: patterns}, reads("acme", path)) == {name}
+        assert found == (holds, holds), (name, path, patterns)
 
 
 def test_where_who_reads_is_unknown_or_somebody_else_nothing_is_proven() -> None:
@@ -217,33 +213,25 @@ def test_where_who_reads_is_unknown_or_somebody_else_nothing_is_proven() -> None
         assert isinstance(decision, Escalate) and "that acme reads the terminal is not proven" in decision.why
 
 
-def test_a_person_is_told_which_file_it_is_instead() -> None:
-    decision = CAREFUL.decide(verdict(), evolve(HERE, kernel=reads("acme", "/usr/bin/node")))
-    assert decision == Escalate("that acme reads the terminal is not proven: it is /usr/bin/node")
+HELPED = [
+    ({"acme"}, "/usr/bin/acme", Press),
+    ({"acme", "other"}, "/usr/bin/acme", Press),
+    ({"/usr/bin/acme"}, "/usr/bin/acme", Press),
+    ({"/opt/acme"}, "/usr/bin/acme", Escalate),
+    ({"other"}, "/usr/bin/acme", Escalate),
+    ({"acme"}, "/usr/bin/bash", Escalate),
+    ({"acme"}, "", Escalate),
+]
 
 
-@pytest.mark.parametrize(
-    ("agents", "path", "decision"),
-    [
-        ({"acme"}, "/usr/bin/acme", Press),
-        ({"acme", "other"}, "/usr/bin/acme", Press),
-        ({"/usr/bin/acme"}, "/usr/bin/acme", Press),
-        ({"/opt/acme"}, "/usr/bin/acme", Escalate),
-        ({"other"}, "/usr/bin/acme", Escalate),
-        ({"acme"}, "/usr/bin/bash", Escalate),
-        ({"acme"}, "", Escalate),
-    ],
-)
-def test_only_the_agents_that_are_named_are_helped(agents: set[str], path: str, decision: type[Decision]) -> None:
-    named = evolve(CAREFUL, agents=agents)
-    assert type(named.decide(verdict(), evolve(HERE, kernel=reads("acme", path)))) is decision
-    assert isinstance(named.decide(verdict()), Escalate), "without a scene nobody reads"
-
-
-@pytest.mark.parametrize("name", ["node", "python3.12", "bash", "sh", "bun"])
-def test_what_runs_any_program_is_no_agent(name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name} runs any program, so it is no agent"):
-        Policy("mine", agents={"claude", name})
+def test_only_the_agents_that_are_named_are_helped() -> None:
+    for agents, path, decision in HELPED:
+        named = evolve(CAREFUL, agents=agents)
+        assert type(named.decide(verdict(), evolve(HERE, kernel=reads("acme", path)))) is decision, (agents, path)
+        assert isinstance(named.decide(verdict()), Escalate), "without a scene nobody reads"
+    for name in ("node", "python3.12", "bash", "sh", "bun"):
+        with pytest.raises(ValueError, match=f"^{name} runs any program, so it is no agent"):
+            Policy("mine", agents={"claude", name})
 
 
 def test_any_agent_is_one_that_packs_name_and_the_process_proves() -> None:
@@ -285,11 +273,11 @@ def test_a_rule_names_a_program_that_no_pack_knows() -> None:
 # --- rules ---
 
 
-@pytest.mark.parametrize("condition", [{"session": "*"}, {"foreground": "*"}, {"agent": "any"}])
-def test_without_a_scene_no_rule_about_it_holds(condition: dict[str, str]) -> None:
-    policy = evolve(CAREFUL, rules=[Rule(do="ignore", **condition)])  # type: ignore[arg-type]
-    assert policy.rule_for(verdict()) is None
-    assert isinstance(policy.decide(verdict(), HERE), Ignore)
+def test_without_a_scene_no_rule_about_it_holds() -> None:
+    for condition in ({"session": "*"}, {"foreground": "*"}, {"agent": "any"}):
+        policy = evolve(CAREFUL, rules=[Rule(do="ignore", **condition)])  # type: ignore[arg-type]
+        assert policy.rule_for(verdict()) is None
+        assert isinstance(policy.decide(verdict(), HERE), Ignore)
 
 
 NAMES_NOTHING: list[tuple[dict[str, Any], str]] = [
@@ -335,10 +323,3 @@ def test_a_limit_is_only_waited_for_where_a_rule_resumes() -> None:
     resumed = Policy("mine", rules=[Rule(do="resume", session="tmux:one")])
     decision = resumed.decide(verdict(), HERE)
     assert isinstance(decision, Escalate) and "no limit holds it up" in decision.why
-
-
-def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
-    assert [as_policy(name) for name in PROFILES] == list(PROFILES.values())
-    assert as_policy(ANYTHING) is ANYTHING
-    with pytest.raises(ValueError, match=r"^a profile is one of careful, observe, daemon, not 'bold'$"):
-        as_policy("bold")

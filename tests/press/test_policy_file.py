@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from looks import reads, snapshot, verdict
 
 from stallkit.errors import ConfigError
-from stallkit.judging.verdict import Verdict
 from stallkit.press.policy import CAREFUL
 from stallkit.press.policy_file import DAEMON, DAEMON_FILE, PROFILES, load_policy, policy_from
 from stallkit.press.rules import CONDITIONS, Act, Rule, Scene
@@ -52,27 +51,19 @@ def test_a_whole_file(tmp_path: Path) -> None:
     )
 
 
-def test_an_empty_file_is_the_careful_profile(tmp_path: Path) -> None:
-    policy = load_policy(written(tmp_path, ""))
-    assert policy == evolve(CAREFUL, name="own")
-
-
-@pytest.mark.parametrize("name", PROFILES)
-def test_profiles_by_name(name: str) -> None:
-    assert load_policy(name) is PROFILES[name]
-
-
-@pytest.mark.parametrize("act", ['"press"\nsignature = "a:b"', '"restart"', '"resume"', '"send"\ntext = "go on"'])
-def test_observe_stays_an_observer(tmp_path: Path, act: str) -> None:
-    rule = f'[[rule]]\nsession = "tmux:one"\ndo = {act}'
-    with pytest.raises(ConfigError, match="presses, sends and restarts nothing; take profile careful"):
-        load_policy(written(tmp_path, f'profile = "observe"\n{rule}'))
-    assert not load_policy(written(tmp_path, 'profile = "observe"\n[[rule]]\ndo = "ignore"')).presses
-
-
-def test_patience_is_asked_for_and_is_that_of_daemon(tmp_path: Path) -> None:
+def test_a_file_adds_to_its_profile_and_an_empty_one_is_careful(tmp_path: Path) -> None:
+    assert load_policy(written(tmp_path, "")) == evolve(CAREFUL, name="own")
+    assert [load_policy(name) for name in PROFILES] == list(PROFILES.values())
     assert load_policy(written(tmp_path, "patient = true")) == evolve(CAREFUL, name="own", patience_s=180.0)
     assert load_policy(written(tmp_path, 'profile = "daemon"\npatient = false')).patience_s == DAEMON.patience_s == 180
+
+
+def test_observe_stays_an_observer(tmp_path: Path) -> None:
+    for act in ('"press"\nsignature = "a:b"', '"restart"', '"resume"', '"send"\ntext = "go on"'):
+        rule = f'[[rule]]\nsession = "tmux:one"\ndo = {act}'
+        with pytest.raises(ConfigError, match="presses, sends and restarts nothing; take profile careful"):
+            load_policy(written(tmp_path, f'profile = "observe"\n{rule}'))
+    assert not load_policy(written(tmp_path, 'profile = "observe"\n[[rule]]\ndo = "ignore"')).presses
 
 
 def test_daemon_is_its_file_and_each_of_its_rules_that_presses_is_for_agents_alone() -> None:
@@ -111,11 +102,7 @@ BROKEN = [
     ("[[rule]]\ndo = 'press'\nkind = ['confirm', 3]", "rule 1: kind is not a text", "write kind ="),
     ("[[rule]]\ndo = 'press'\nkeys = 'y'", "rule 1: unknown key keys", "a rule has do, why, text, state"),
     ("[[rule]]\ndo = 'press'\nstate = 'waitng'", "rule 1: state is one of working, waiting", "correct it"),
-    (
-        "[[rule]]\ndo = 'press'\nseverity = ['low', 'none']",
-        "rule 1: severity is one of low, medium, high",
-        "correct it",
-    ),
+    ("[[rule]]\ndo = 'press'\nseverity = ['low', 'none']", "rule 1: severity is one of low, medium, high", "correct"),
     ("[[rule]]\ndo = 'stop'\nsession = []", "rule 1: session is empty", "leave session out"),
     ("[[rule]]\ndo = 'press'\nforeground = ''", "rule 1: foreground is empty", "leave foreground out"),
     ("a = 1\na = 2", "Cannot overwrite a value", "correct it"),
@@ -124,14 +111,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "why", "todo"), BROKEN)
-def test_what_nobody_understands_is_one_line(tmp_path: Path, text: str, why: str, todo: str) -> None:
-    path = written(tmp_path, text)
-    with pytest.raises(ConfigError) as caught:
-        load_policy(path)
-    said = str(caught.value)
-    assert said.startswith(f"config {path}") and "\n" not in said
-    assert why in said and todo in said.split(why)[1]
+def test_what_nobody_understands_is_one_line(tmp_path: Path) -> None:
+    for text, why, todo in BROKEN:
+        path = written(tmp_path, text)
+        with pytest.raises(ConfigError) as caught:
+            load_policy(path)
+        said = str(caught.value)
+        assert said.startswith(f"config {path}") and "\n" not in said, (text[:80], said)
+        assert why in said and todo in said.split(why)[1], (text[:80], said)
 
 
 def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
@@ -182,21 +169,18 @@ def test_conditions() -> None:
         assert str(rule).startswith("escalate ")
 
 
-@pytest.mark.parametrize("name", CONDITIONS)
-def test_a_fact_that_is_unknown_matches_nothing(name: str) -> None:
-    nothing: Verdict = verdict("unknown", "maybe")
-    rule = Rule(do=Act.STOP, **{name: "*"})  # type: ignore[arg-type]
-    holds = rule.holds(nothing, Scene.of(snapshot(foreground=None)))
-    assert holds is (name in ("state", "session")), "these two are always known"
+def test_a_fact_that_is_unknown_matches_nothing() -> None:
+    nothing, here = verdict("unknown", "maybe"), Scene.of(snapshot(foreground=None))
+    rules = {name: Rule(do=Act.STOP, **{name: "*"}) for name in CONDITIONS}  # type: ignore[arg-type]
+    known = {name for name, rule in rules.items() if rule.holds(nothing, here)}
+    assert known == {"state", "session"}, "these two are always known"
 
 
 def test_the_first_rule_that_holds_decides(tmp_path: Path) -> None:
     text = "[[rule]]\ndo = 'ignore'\nsession = 'tmux:one'\n[[rule]]\ndo = 'stop'"
     policy = load_policy(written(tmp_path, text))
-    assert [policy.decide(verdict(), Scene(name)).__class__.__name__ for name in ("tmux:one", "tmux:two")] == [
-        "Ignore",
-        "Stop",
-    ]
+    decided = [type(policy.decide(verdict(), Scene(name))).__name__ for name in ("tmux:one", "tmux:two")]
+    assert decided == ["Ignore", "Stop"]
 
 
 toml_values = st.recursive(

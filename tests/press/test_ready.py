@@ -40,14 +40,14 @@ def first(act: Callable[[], object]) -> Callable[[float], None]:
     return sleep
 
 
-@pytest.mark.parametrize("runs", [True, False], ids=["a server", "no server yet"])
-def test_a_session_that_is_not_there_yet_is_waited_for(engine: Engine, server: Server, runs: bool) -> None:
-    if runs:
-        server.tmux("new-session", "-d", "-s", "later-on", "sleep", "1000")  # a longer name is another session
-    later = TmuxTransport("later", server.options)
-    start = first(lambda: server.tmux("new-session", "-d", "-s", "later", *ASKS))
-    found = wait_until_ready(later, engine=engine, until=asks, sleep=start)
-    assert (found.ready, found.why) == (Ready.READY, found.last and found.last.verdict.reasons[-1])
+def test_a_session_that_is_not_there_yet_is_waited_for(engine: Engine, server: Server) -> None:
+    for name, before in (("later", None), ("later-on", "another")):  # no server yet; a longer name is another session
+        if before:
+            server.tmux("new-session", "-d", "-s", f"{name}-{before}", "sleep", "1000")
+        later = TmuxTransport(name, server.options)
+        start = first(lambda name=name: server.tmux("new-session", "-d", "-s", name, *ASKS))
+        found = wait_until_ready(later, engine=engine, until=asks, sleep=start)
+        assert (found.ready, found.why) == (Ready.READY, found.last and found.last.verdict.reasons[-1])
 
 
 def test_a_patient_policy_lets_a_prompt_stand_before_it_answers() -> None:
@@ -78,36 +78,22 @@ def test_a_dialog_whose_reader_is_not_known_yet_is_looked_at_again() -> None:
     assert (found.ready, found.dismissed, transport.sent) == (Ready.READY, ("acme:go",), [b"y"]), found
 
 
-def test_a_session_that_never_comes_is_a_time_out(engine: Engine, server: Server) -> None:
+def test_a_session_that_never_comes_or_that_went_is_told(engine: Engine, server: Server) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "1000")
     found = wait_until_ready(TmuxTransport("later", server.options), timeout_s=0.1, engine=engine)
     assert (found.ready, found.last) == (Ready.TIMEOUT, None)
     assert found.why == "it was not ready within 0.1 s: can't find session: later"
-
-
-def test_a_session_that_was_there_vanished(engine: Engine, server: Server) -> None:
-    server.tmux("new-session", "-d", "-s", "keeper", "sleep", "1000")
+    begun = wait_until_ready(TmuxTransport("begun", server.options), engine=engine, begun=True)
+    assert begun.ready is Ready.VANISHED
     server.start("short", *ASKS, shows="Delete").close()
     kill = first(lambda: server.tmux("kill-session", "-t", "=short"))  # between the first look and the second
-    found = wait_until_ready(TmuxTransport("short", server.options), engine=engine, sleep=kill)
-    assert found.ready is Ready.VANISHED
-
-
-def test_a_session_that_was_begun_and_is_not_there_vanished(engine: Engine, server: Server) -> None:
-    server.tmux("new-session", "-d", "-s", "other", "sleep", "1000")
-    found = wait_until_ready(TmuxTransport("begun", server.options), engine=engine, begun=True)
-    assert found.ready is Ready.VANISHED
-
-
-def test_a_program_that_ended_in_its_pane_vanished(engine: Engine, server: Server) -> None:
+    gone = wait_until_ready(TmuxTransport("short", server.options), engine=engine, sleep=kill)
+    assert gone.ready is Ready.VANISHED
     server.tmux("new-session", "-d", "-s", "dead", "sh", "-c", "exit 3")
     dead = ("run-shell", "-b", ":", ";", "display-message", "-p", "-t", "dead", "#{pane_dead_status}")
     wait_for(lambda: server.tmux(*dead).strip() == "3", "its status")  # tmux may miss the signal of the only child
-    found = wait_until_ready(TmuxTransport("dead", server.options), engine=engine)
-    assert (found.ready, found.why) == (Ready.VANISHED, "the process ended, exit status 3")
-
-
-def test_a_server_that_nobody_can_ask_is_an_error(engine: Engine, server: Server) -> None:
+    ended = wait_until_ready(TmuxTransport("dead", server.options), engine=engine)
+    assert (ended.ready, ended.why) == (Ready.VANISHED, "the process ended, exit status 3")
     nowhere = TmuxTransport("any", server.options, binary="no-such-tmux")
     with pytest.raises(TransportError, match="tmux is not installed"):
         wait_until_ready(nowhere, timeout_s=0.0, engine=engine)

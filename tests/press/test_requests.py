@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from stallkit.press.policy import CAREFUL, Choose, Escalate, Policy, Press
 from stallkit.press.policy_file import DAEMON, load_policy
 from stallkit.press.rules import Rule, Scene
 from stallkit.terminal.screen import Screen
-from stallkit.testing import MemoryTransport
+from stallkit.testing import FakeClock, MemoryTransport
 
 FORM = Dialog(
     ["Run this command?", "{command}", Element(option="Yes", role=Role.ONCE),
@@ -65,22 +66,20 @@ def decided(shown: Screen, policy: Policy = POLICY) -> Any:
     return policy.decide(verdict, Scene.of(now))
 
 
-@pytest.mark.parametrize("command", ["git status", "git status -s src", "pytest -q tests", "npm test"])
-def test_what_the_rule_names_is_allowed_once(command: str) -> None:
-    decision = decided(screen(command))
-    assert isinstance(decision, Press) and str(decision.keys) == "Enter"
-    assert seen(screen(command))[0].request.fields == {"command": command}  # type: ignore[union-attr]
+OTHERS = (
+    *("git push", "git status; rm -rf ~", "git status\n  rm -rf ~", "git status && x", "pytest $(x)"),
+    *("npm run rm -- rm x", "A=b git status", "git status …", "git status > x", "sudo git status"),
+)
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["git push", "git status; rm -rf ~", "git status\n  rm -rf ~", "git status && x", "pytest $(x)",
-     "npm run rm -- rm x",
-     "A=b git status", "git status …", "git status > x", "sudo git status"],
-)  # fmt: skip
-@pytest.mark.parametrize("policy", [POLICY, CAREFUL, DAEMON], ids=lambda policy: policy.name)
-def test_everything_else_is_left_to_a_person(command: str, policy: Policy) -> None:
-    assert isinstance(decided(screen(command), policy), Escalate)
+def test_what_the_rule_names_is_allowed_once_and_everything_else_is_left_to_a_person() -> None:
+    for command in ("git status", "git status -s src", "pytest -q tests", "npm test"):
+        decision = decided(screen(command))
+        assert isinstance(decision, Press) and str(decision.keys) == "Enter", command
+        request = seen(screen(command))[0].request
+        assert request is not None and request.fields == {"command": command}
+    for command, policy in product(OTHERS, (POLICY, CAREFUL, DAEMON)):
+        assert isinstance(decided(screen(command), policy), Escalate), (command, policy.name)
 
 
 def test_only_the_option_for_this_once_is_taken() -> None:
@@ -118,22 +117,19 @@ def test_the_rule_holds_where_its_agent_reads_and_nowhere_else() -> None:
         assert isinstance(POLICY.decide(verdict, scene), Press) is presses, path
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["git status --fo''rce", 'git status "--for"ce', "git  status  --force", "git status '--'force", "npm 'rm' x"],
-)
-def test_what_must_never_stand_in_it_is_looked_for_as_a_shell_reads_it(command: str) -> None:
-    rule = evolve(RULE, never=("*git status --force*", "*rm *"))
-    assert isinstance(decided(screen("git status -s"), Policy("night", rules=[rule])), Press)
-    assert isinstance(decided(screen(command), Policy("night", rules=[rule])), Escalate)
+def test_what_must_never_stand_in_it_is_looked_for_as_a_shell_reads_it() -> None:
+    policy = Policy("night", rules=[evolve(RULE, never=("*git status --force*", "*rm *"))])
+    assert isinstance(decided(screen("git status -s"), policy), Press)
+    quoted = ("git status --fo''rce", 'git status "--for"ce', "git  status  --force", "git status '--'force")
+    for command in (*quoted, "npm 'rm' x"):
+        assert isinstance(decided(screen(command), policy), Escalate), command
 
 
-@pytest.mark.parametrize("hidden", ["\u00a0", "\u200b", "\u2028", "\u202e", "\u00ad", "\u3164", "\U000e0041"])
-def test_a_command_with_characters_that_nobody_sees_is_left_to_a_person(hidden: str) -> None:
+def test_a_command_with_characters_that_nobody_sees_is_left_to_a_person() -> None:
     """A shell sees them: ``git<no-break blank>status`` is the name of another program."""
-    for command in (f"git{hidden}status", f"git status {hidden}", f"git sta{hidden}tus"):
-        decision = decided(screen(command))
-        assert isinstance(decision, Escalate), command
+    for hidden in "\u00a0\u200b\u2028\u202e\u00ad\u3164\U000e0041":
+        for command in (f"git{hidden}status", f"git status {hidden}", f"git sta{hidden}tus"):
+            assert isinstance(decided(screen(command)), Escalate), command
 
 
 TRUST = Dialog(["Do you trust this folder?", "{folder}", Element(option="Yes", selected=True), Element(option="No")],
@@ -141,42 +137,31 @@ TRUST = Dialog(["Do you trust this folder?", "{folder}", Element(option="Yes", s
 TRUSTS = Policy("mine", dialogs=True, trust=["/srv/projects"])
 
 
-@pytest.mark.parametrize(
-    ("folder", "cwd", "trusted"),
-    [
-        ("/srv/projects", "/srv/projects", True),
-        ("/srv/projects/a long\n  name", "/srv/projects/a long name", True),
-        ("/srv/projects/acme\n  -core", "/srv/projects/acme-core", True),
-        ("/srv/project\n  s", "/srv/projects", True),
-        ("/srv/project\n  s", "/srv/project s", False),
-        ("/srv/pro\u200bjects", "/srv/projects", False),
-        ("/srv/projects\u202e", "/srv/projects", False),
-        ("/srv/projects │", "/srv/projects", False),  # no side of a box: its last row has none
-        ("/srv/projects█", "/srv/projects", False),
-    ],
-)
-def test_only_the_folder_that_was_named_is_trusted(folder: str, cwd: str, trusted: bool) -> None:
-    decision = trusting(folder, TRUSTS, cwd)
-    assert isinstance(decision, Press) is trusted, decision
+FOLDERS = [  # what the dialog shows, where the agent works, and whether it is trusted
+    ("/srv/projects", "/srv/projects", True),
+    ("/srv/projects/one", "/srv/projects/one", True),
+    ("/srv/projects/a long\n  name", "/srv/projects/a long name", True),
+    ("/srv/projects/acme\n  -core", "/srv/projects/acme-core", True),
+    ("/srv/project\n  s", "/srv/projects", True),
+    ("/srv/project\n  s", "/srv/project s", False),
+    ("/srv/pro\u200bjects", "/srv/projects", False),
+    ("/srv/projects\u202e", "/srv/projects", False),
+    ("/srv/projects │", "/srv/projects", False),  # no side of a box: its last row has none
+    ("/srv/projects█", "/srv/projects", False),
+    ("/srv/projects/one", "/srv/projects/two", False),
+    ("/srv/projects/one", "/srv/projects", False),
+    ("/srv/projects/one", "/srv/projects/one ", False),
+    ("/srv/projects/one", "/srv/projects/one\u200b", False),
+    ("/srv/projects/one", None, False),
+    ("/srv/other", "/srv/other", False),
+    ("/srv/projects2", "/srv/projects2", False),
+    ("/srv/projects/../etc", "/srv/etc", False),
+]
 
 
-def test_the_folder_on_the_screen_is_the_one_that_the_process_works_in() -> None:
-    wrong = []
-    for folder, cwd, trusted in (
-        ("/srv/projects/one", "/srv/projects/one", True),
-        ("/srv/projects/one", "/srv/projects/two", False),
-        ("/srv/projects/one", "/srv/projects", False),
-        ("/srv/projects/one", "/srv/projects/one ", False),
-        ("/srv/projects/one", "/srv/projects/one\u200b", False),
-        ("/srv/projects/one", None, False),
-        ("/srv/other", "/srv/other", False),
-        ("/srv/projects2", "/srv/projects2", False),
-        ("/srv/projects/../etc", "/srv/etc", False),
-    ):
-        decision = trusting(folder, TRUSTS, cwd)
-        if isinstance(decision, Press) is not trusted:
-            wrong.append((folder, cwd, decision))
-    assert not wrong
+def test_only_a_folder_that_was_named_and_that_the_process_works_in_is_trusted() -> None:
+    found = [(folder, cwd, isinstance(trusting(folder, TRUSTS, cwd), Press)) for folder, cwd, _ in FOLDERS]
+    assert found == FOLDERS
     assert isinstance(trusting("/home/me", CAREFUL, "/home/me", started_in="/home/me"), Press)
     assert isinstance(trusting("/home/me", CAREFUL, "/home/me"), Escalate)
     assert isinstance(trusting("/srv/projects", TRUSTS, "/srv/projects", path="/usr/bin/bash"), Escalate)
@@ -232,7 +217,8 @@ def test_it_is_pressed_once_through_the_gate() -> None:
     session = MemoryTransport(screen("git status"), lambda keys: "Working", foreground="agent")
     verdict, now = seen(session.now.screen)
     session.now = evolve(now, alive=True, accepts_keys=True)
-    outcome = press(session, POLICY.decide(verdict, Scene.of(now)), session.now, ENGINE)
+    clock = FakeClock()
+    outcome = press(session, POLICY.decide(verdict, Scene.of(now)), session.now, ENGINE, clock, clock.sleep)
     assert session.sent == [b"\r"] and outcome
 
 
@@ -271,18 +257,18 @@ RULE_LIVE = Rule(do="press", agent="claude", request={"command": ["git status*"]
 POLICY_LIVE = Policy("night", rules=[RULE_LIVE])
 
 
-@pytest.mark.parametrize(("command", "keys"), [("git status", b"\r"), ("git status; rm -rf ~", b"")])
-def test_the_command_decides(server: Server, tmp_path: Path, command: str, keys: bytes) -> None:
-    shown = read_screen(SCREENS / "hit-bash-narrow.txt").screen.text.replace("rm -rf build && ls", command)
-    program, screen, heard = installed_agent(tmp_path), tmp_path / "screen", tmp_path / "heard"
-    screen.write_text(shown, encoding="utf-8")
-    heard.touch()
-    session = server.start(
-        "a", str(program), "-c", PROGRAM, str(heard), str(screen), shows="Tab to amend", size=(40, 24)
-    )
-    result = check(session, POLICY_LIVE)
-    assert isinstance(result.decision, Press) is bool(keys), result.decision
-    if keys:
-        wait_for(lambda: "Working" in session.capture().screen.text, "what the program says after a key")
-    check(session, POLICY_LIVE)
-    assert heard.read_bytes() == keys
+def test_the_command_decides(server: Server, tmp_path: Path) -> None:
+    program = installed_agent(tmp_path)
+    for name, command, keys in (("a", "git status", b"\r"), ("b", "git status; rm -rf ~", b"")):
+        shown = read_screen(SCREENS / "hit-bash-narrow.txt").screen.text.replace("rm -rf build && ls", command)
+        screen, heard = tmp_path / f"{name}.screen", tmp_path / f"{name}.heard"
+        screen.write_text(shown, encoding="utf-8")
+        heard.touch()
+        words = [str(program), "-c", PROGRAM, str(heard), str(screen)]
+        session = server.start(name, *words, shows="Tab to amend", size=(40, 24))
+        result = check(session, POLICY_LIVE)
+        assert isinstance(result.decision, Press) is bool(keys), result.decision
+        if keys:
+            wait_for(lambda session=session: "Working" in session.capture().screen.text, "what it says after a key")
+        check(session, POLICY_LIVE)
+        assert heard.read_bytes() == keys

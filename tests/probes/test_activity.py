@@ -46,6 +46,7 @@ while 1: time.sleep(1000)
 """
 
 Start = Callable[..., subprocess.Popen[str]]
+said: dict[int, str] = {}  # the line that each of them printed
 
 
 @pytest.fixture
@@ -53,12 +54,14 @@ def start() -> Iterator[Start]:
     """Starts a command, once it has printed a line; ends it and what is below it."""
     with ExitStack() as ends:
 
-        def started(*words: str, says: bool = True) -> subprocess.Popen[str]:
+        def started(*words: str) -> subprocess.Popen[str]:
             one = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+            assert one.stdout is not None
             ends.callback(one.wait)
             ends.callback(os.killpg, one.pid, 9)
-            ends.callback(one.stdout.close if one.stdout else one.poll)
-            assert not says or (one.stdout and one.stdout.readline())
+            ends.callback(one.stdout.close)
+            said[one.pid] = one.stdout.readline()
+            assert said[one.pid]
             return one
 
         yield started
@@ -111,16 +114,11 @@ def test_what_is_between_its_own_processes_is_left_out(start: Start, server: soc
 def test_what_others_open_to_a_port_of_its_own_is_left_out(start: Start) -> None:
     listens = "import socket, time\nown = socket.create_server(('127.0.0.1', 0))\n"
     waits = "print(own.getsockname()[1], flush=True)\ntaken = [own.accept() for _ in range(2)]\ntime.sleep(1000)"
-    one = subprocess.Popen([sys.executable, "-c", listens + waits], stdout=subprocess.PIPE, text=True)
-    try:
-        assert one.stdout
-        place = ("127.0.0.1", int(one.stdout.readline()))
-        with socket.create_connection(place) as first, socket.create_connection(place):
-            first.sendall(b"GET /session/status HTTP/1.1\r\n")
-            assert taken(one.pid).connections == ()
-    finally:
-        one.kill()
-        one.communicate()
+    one = start(sys.executable, "-c", listens + waits)
+    place = ("127.0.0.1", int(said[one.pid]))
+    with socket.create_connection(place) as first, socket.create_connection(place):
+        first.sendall(b"GET /session/status HTTP/1.1\r\n")
+        assert taken(one.pid).connections == ()
 
 
 def test_cpu_time_and_bytes_of_all_below(start: Start) -> None:
@@ -143,15 +141,11 @@ def test_cpu_time_and_bytes_of_all_below(start: Start) -> None:
     wait_for(lambda: (taken(writes.pid).processes[0].written or 0) > (first.written or 0), "bytes")
 
 
-def test_how_old_a_process_is(start: Start) -> None:
-    old = start("bash", "-c", "echo up; read line; sleep 1000", says=True)
+def test_how_old_a_process_is_and_nothing_of_what_is_gone(start: Start) -> None:
+    old = start("bash", "-c", "echo up; read line; sleep 1000")
     [process] = taken(old.pid).processes
-    assert 0 <= process.age_s < 600
     stat = stat_of(old.pid)
-    assert stat is not None and process.key == (old.pid, stat.started)
-
-
-def test_nothing_is_known_of_what_is_gone() -> None:
+    assert 0 <= process.age_s < 600 and stat is not None and process.key == (old.pid, stat.started)
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert sample([ended.pid]) is None and sample([]) is None
@@ -225,20 +219,15 @@ def test_sockets_in_another_network_namespace(start: Start) -> None:
     assert taken(inside.pid).connections == ()
 
 
-def test_without_ss_the_connections_are_unknown(
+def test_a_sweep_asks_for_the_sockets_once_and_without_ss_they_are_unknown(
     start: Start, server: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = start(sys.executable, "-c", CLIENT, port(server))
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert taken(client.pid).connections is None
-
-
-def test_a_sweep_asks_for_the_sockets_once(start: Start, server: socket.socket) -> None:
-    client = start(sys.executable, "-c", CLIENT, port(server))
-    sockets = TcpSockets()
+    client, sockets = start(sys.executable, "-c", CLIENT, port(server)), TcpSockets()
     first, second = sample([client.pid], sockets), sample([client.pid], sockets)
     assert first is not None and second is not None
     assert only(first) is only(second)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert taken(client.pid).connections is None
 
 
 def test_what_ss_prints_of_ipv6_and_of_what_is_over() -> None:

@@ -7,89 +7,95 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import BUSY, RAW, READERS, Run, python
+from programs import BUSY, OTHERS, RAW, READERS, Run, Running, python
 from terminals import Server, wait_for
 
 from stallkit.evidence.snapshot import KernelFacts, TtyFacts, listens
 from stallkit.probes import foreground_job, procfs
+from stallkit.probes.procfs import ProcEntry
 from stallkit.probes.readers import tty_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_a_program_that_waits_for_a_key(run: Run, name: str) -> None:
-    command, how, (echo, canonical) = READERS[name]
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
-    running = run(command)
+class Yama(ProcEntry):
+    """A process as its user sees it under Ubuntu's ptrace_scope = 1: calls and memory are its ancestors' to read."""
 
-    def settled(facts: KernelFacts) -> bool:
-        seen = tty_facts(running.master)
-        return facts.how in how and (seen.echo, seen.canonical) == (echo, canonical)
+    def read(self, name: str, limit: int = 4_096) -> str:
+        if name.endswith("/syscall"):
+            raise PermissionError(name)
+        return super().read(name, limit)
 
-    facts = running.until(settled, f"{name} to wait")
-    assert facts.listening is True
-    assert facts.source == "syscall"
-    assert listens(facts, tty_facts(running.master)) is True
-    assert facts.looked_at == facts.threads
-    by_path = foreground_job.probe(running.path, running.pid)
-    assert (by_path.listening, by_path.how, by_path.group) == (True, facts.how, facts.group)
+    def memory(self, path: str, address: int, size: int) -> bytes:
+        raise PermissionError(path)
 
 
-@pytest.mark.parametrize("name", BUSY)
-def test_a_program_that_waits_for_something_else(run: Run, name: str) -> None:
-    running = run(BUSY[name])
-    if "setraw" in str(BUSY[name]):  # the last thing that it does before it waits
+CASES = {name: command for name, (command, _, _) in READERS.items()} | BUSY | OTHERS
+SURE = {"read", "read -s", "read -n1", "cat", "getpass", "another descriptor", "epoll", "epoll in epoll"}
+
+
+def settled(running: Running, name: str) -> KernelFacts:
+    """The facts once the program waits as it is meant to."""
+    if name in READERS:
+        _, how, modes = READERS[name]
+
+        def waits(facts: KernelFacts) -> bool:
+            seen = tty_facts(running.master)
+            return facts.how in how and (seen.echo, seen.canonical) == modes
+
+        return running.until(waits, f"{name} to wait")
+    if "setraw" in str(CASES[name]):  # the last thing that it does before it waits
         wait_for(lambda: tty_facts(running.master).canonical is False, "raw mode")
-    busy = 1 if name == "a loop" else 0
-    facts = running.until(lambda facts: facts.running == busy and facts.members, f"{name} to settle")
-    assert facts.listening is False
-    assert facts.how is None
-    assert facts.stopped is False
+    return running.until(lambda facts: facts.running == (name == "a loop") and facts.members, f"{name} to settle")
 
 
-def test_a_thread_reads_while_another_computes(run: Run) -> None:
-    code = "import os, threading; threading.Thread(target=os.read, args=(0, 1)).start()\nwhile True: pass"
-    facts = run(python(code)).until(lambda facts: facts.listening and facts.running, "both")
-    assert facts.how == "read"
-    assert facts.looked_at == facts.threads == 2
+def test_who_waits_for_a_key_is_known_and_without_rights_never_known_wrongly(run: Run) -> None:
+    """Without rights what is ambiguous is unknown (docs/judge.md has the counts)."""
+    told = Counter[str]()
+    names = [name for name in CASES if shutil.which(CASES[name][0])]
+    for name, running in [(name, run(CASES[name])) for name in names]:
+        facts = settled(running, name)
+        assert (facts.source, facts.stopped) == ("syscall", False), (name, facts)
+        if name in READERS:
+            assert facts.listening is True, (name, facts)
+            assert listens(facts, tty_facts(running.master)) is True and facts.looked_at == facts.threads, name
+            by_path = foreground_job.probe(running.path, running.pid)
+            assert (by_path.listening, by_path.how, by_path.group) == (True, facts.how, facts.group), name
+        else:
+            assert facts.how is None and facts.listening in ((False,) if name in BUSY else (False, None)), (name, facts)
+        seen = running.look(Yama)
+        assert (seen.source, seen.readers is None) == ("wchan", seen.listening is None), (name, seen)
+        assert seen.listening in ((True,) if name in SURE else (facts.listening, None)), (name, seen)
+        told["unknown" if seen.listening is None else "right"] += 1
+    assert told["right"] >= len(names) // 2, told
 
 
-def test_a_thread_reads_whose_process_looks_ended(run: Run) -> None:
-    code = (
-        "import ctypes, os, threading; threading.Thread(target=os.read, args=(0, 1)).start();"
-        "ctypes.CDLL(None).pthread_exit(None)"
-    )
-    running = run(python(code))
-    facts = running.until(lambda facts: facts.listening and facts.members[0].state == "Z", "the first to end")
+def test_one_thread_of_several_reads(run: Run) -> None:
+    reads = "import ctypes, os, threading; threading.Thread(target=os.read, args=(0, 1)).start()\n"
+    facts = run(python(f"{reads}while True: pass")).until(lambda facts: facts.listening and facts.running, "both")
+    assert (facts.how, facts.looked_at, facts.threads) == ("read", 2, 2)
+    ended = run(python(f"{reads}ctypes.CDLL(None).pthread_exit(None)"))  # its process looks ended
+    facts = ended.until(lambda facts: facts.listening and facts.members[0].state == "Z", "the first to end")
     assert not facts.members[0].ended
 
 
-def test_a_stopped_program_is_stopped_and_does_not_read(run: Run) -> None:
-    running = run(["cat"])
-    running.until(lambda facts: facts.listening, "a read")
-    os.kill(running.pid, signal.SIGSTOP)
-    facts = running.until(lambda facts: facts.stopped, "the stop")
-    assert facts.listening is False
-    os.kill(running.pid, signal.SIGCONT)
-    assert running.until(lambda facts: facts.listening, "it to go on").stopped is False
-
-
-def test_a_poll_that_was_stopped_goes_on(run: Run) -> None:
-    """The kernel restarts it by a call of another number."""
-    running = run(python(RAW + "p = select.poll(); p.register(0, select.POLLIN); p.poll(1000000)"))
-    running.until(lambda facts: facts.how == "poll", "the poll")
-    os.kill(running.pid, signal.SIGSTOP)
-    running.until(lambda facts: facts.stopped, "the stop")
-    os.kill(running.pid, signal.SIGCONT)
-    assert running.until(lambda facts: facts.listening, "it to go on").how == "poll"
+def test_a_stopped_program_does_not_read_until_it_goes_on(run: Run) -> None:
+    polls = python(RAW + "p = select.poll(); p.register(0, select.POLLIN); p.poll(1000000)")
+    for command, how in ((["cat"], "read"), (polls, "poll")):  # the kernel restarts a poll by a call of another number
+        running = run(command)
+        running.until(lambda facts, how=how: facts.how == how, how)
+        os.kill(running.pid, signal.SIGSTOP)
+        assert running.until(lambda facts: facts.stopped, "the stop").listening is False
+        os.kill(running.pid, signal.SIGCONT)
+        again = running.until(lambda facts: facts.listening, "it to go on")
+        assert (again.stopped, again.how) == (False, how)
 
 
 def test_a_stopped_job_gives_the_terminal_back(run: Run) -> None:
@@ -113,13 +119,9 @@ def test_a_zombie_is_a_member_that_ended(run: Run) -> None:
     assert facts.stopped is False
 
 
-def test_processes_that_vanish_between_two_reads(run: Run) -> None:
+def test_processes_and_threads_that_vanish_between_two_reads(run: Run) -> None:
     running = run(["bash", "-c", "while :; do (:) | (:) | (:); done"])
-    groups = {running.look().group for _ in range(300)}
-    assert groups == {running.pid}
-
-
-def test_threads_that_vanish_between_two_reads(run: Run) -> None:
+    assert {running.look().group for _ in range(300)} == {running.pid}
     code = "import threading\nwhile 1: t = [threading.Thread(target=str) for _ in range(9)]; [x.start() for x in t]"
     running = run(python(code))
     running.until(lambda facts: (facts.threads or 0) > 1, "threads")
@@ -227,20 +229,20 @@ def test_processes_of_others_that_are_hidden_may_read(run: Run) -> None:
     assert foreground_job.probe(running.path, running.pid, groups={**own, 1: [1]}).listening is False
 
 
-@pytest.mark.parametrize(
-    ("command", "relay"),
-    [
+def test_a_relay_is_seen_through(run: Run) -> None:
+    for command, relay in (
         (["script", "-qc", "exec cat", "/dev/null"], "script"),
         (python("import pty; pty.spawn('cat')"), "python"),
         (["script", "-qc", "exec script -qc 'exec cat' /dev/null", "/dev/null"], "script"),
-    ],
-)
-def test_a_relay_is_seen_through(run: Run, command: list[str], relay: str) -> None:
-    facts = run(command).until(lambda facts: facts.listening and facts.foreground == "cat", "cat to wait")
-    assert (facts.relay, facts.how) == (None, "read")
-    assert facts.through is not None and facts.through.startswith(relay)
-    assert facts.terminal is not None
-    assert tty_facts(facts.terminal) == TtyFacts(echo=True, canonical=True, blocks=True, unread=0)
+    ):
+        facts = run(command).until(lambda facts: facts.listening and facts.foreground == "cat", "cat to wait")
+        assert (facts.relay, facts.how) == (None, "read"), command
+        assert facts.through is not None and facts.through.startswith(relay), command
+        assert facts.terminal is not None
+        assert tty_facts(facts.terminal) == TtyFacts(echo=True, canonical=True, blocks=True, unread=0)
+    for inner in ("exec sleep 1000", "printf 'Proceed? [y/N] '; exec sleep 1000"):
+        facts = run(["script", "-qc", inner, "/dev/null"]).until(lambda facts: facts.foreground == "sleep", "sleep")
+        assert (facts.listening, facts.relay, facts.through) == (False, None, "script")
 
 
 def test_a_program_that_begins_a_terminal_later_shows_a_screen_of_its_own(run: Run) -> None:
@@ -251,12 +253,6 @@ def test_a_program_that_begins_a_terminal_later_shows_a_screen_of_its_own(run: R
     facts = running.until(lambda facts: procfs.children_of(running.pid) and facts.how, "its tool")
     assert (facts.listening, facts.how, facts.through, facts.relay) == (True, "read", None, None)
     assert [one.pid for one in facts.members] == [running.pid]
-
-
-@pytest.mark.parametrize("inner", ["exec sleep 1000", "printf 'Proceed? [y/N] '; exec sleep 1000"])
-def test_behind_a_relay_nobody_reads(run: Run, inner: str) -> None:
-    facts = run(["script", "-qc", inner, "/dev/null"]).until(lambda facts: facts.foreground == "sleep", "sleep")
-    assert (facts.listening, facts.relay, facts.through) == (False, None, "script")
 
 
 def test_of_two_inner_terminals_neither_is_seen(run: Run) -> None:

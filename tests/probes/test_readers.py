@@ -73,15 +73,13 @@ def test_other_jobs_are_told_where_a_shell_reads(run: Run) -> None:
     running.shows("$")
     assert rests(running).background == ()
     os.write(running.master, b"cat & sleep 1000 &\n")
-    wait_for(lambda: "T" in states(running), "cat, stopped as it wants to read")
+    wait_for(
+        lambda: "T" in [other.state for other in rests(running).background or ()], "cat, stopped as it wants to read"
+    )
     assert sorted((other.name, other.stopped) for other in rests(running).background or ()) == [
         ("cat", True),
         ("sleep", False),
     ]
-
-
-def states(running: Running) -> set[str]:
-    return {other.state for other in rests(running).background or ()}
 
 
 def test_a_shell_that_waits_for_its_script_is_no_other_job(run: Run) -> None:
@@ -150,29 +148,27 @@ def test_a_child_that_reads_a_terminal_below_its_agent(run: Run) -> None:
     assert found.terminal != running.path and holders(device(found.pid)) == [running.pid]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ASKS,  # the program in front itself
-        ["bash", "-c", "bash -c 'read x'; true"],  # its caller waits for it, and does not read
-        [*python(AGENT), "sleep", "1000"],
-        [*python(HOLDER), "sleep", "1000"],
-        [*python(HOLDER), "bash", "--norc", "--noprofile", "-i"],  # a shell that rests at its prompt
-        ["script", "-qc", "bash -c 'read x'", "/dev/null"],  # a relay: the probe looks through it
-    ],
-    ids=["in front", "called", "sleeps", "sleeps below", "a shell below", "a relay"],
-)
-def test_nobody_reads_inside(run: Run, command: list[str]) -> None:
-    running = run(command)
-    asks = command == ASKS or "read x" in str(command) or "-i" in command
+NOBODY_INSIDE = {
+    "the program in front itself": ASKS,
+    "its caller waits for it, and does not read": ["bash", "-c", "bash -c 'read x'; true"],
+    "asleep": [*python(AGENT), "sleep", "1000"],
+    "asleep below": [*python(HOLDER), "sleep", "1000"],
+    "a shell that rests at its prompt": [*python(HOLDER), "bash", "--norc", "--noprofile", "-i"],
+    "a relay: the probe looks through it": ["script", "-qc", "bash -c 'read x'", "/dev/null"],
+}
 
-    def begun() -> bool:
-        below = [pid for pid in all_pids() if running.pid in _above(pid)]
-        read = [pid for pid in (running.pid, *below) if pid in _reading(device(pid))]
-        return bool(read) if asks or "sleep" not in command else bool(below)
 
-    wait_for(begun, "its beginning")
-    assert inner_readers(running.pid) == ()
+def test_nobody_reads_inside(run: Run) -> None:
+    started = {name: run(command) for name, command in NOBODY_INSIDE.items()}
+    for name, running in started.items():
+
+        def begun(running: Running = running, asks: bool = "asleep" not in name) -> bool:
+            below = [pid for pid in all_pids() if running.pid in _above(pid)]
+            read = [pid for pid in (running.pid, *below) if pid in _reading(device(pid))]
+            return bool(read if asks else below)
+
+        wait_for(begun, f"the beginning of {name}")
+        assert inner_readers(running.pid) == (), name
 
 
 def _above(pid: int) -> set[int]:

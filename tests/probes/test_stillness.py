@@ -6,11 +6,10 @@ import os
 import signal
 import sys
 import termios
-from typing import Callable
 
 import pytest
 from attrs import evolve
-from programs import Running, python
+from programs import Run, Running, python
 from terminals import wait_for
 
 from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
@@ -19,8 +18,6 @@ from stallkit.probes.readers import tty_facts
 from stallkit.terminal.screen import Screen
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
-
-Run = Callable[[list[str]], Running]
 
 # A program that waits, and does one thing at a signal; then it waits on.
 ACTS = {
@@ -48,15 +45,15 @@ def seen_of(running: Running) -> Snapshot:
     return Snapshot(Screen.from_text("? "), kernel=running.look(), tty=tty_facts(running.master))
 
 
-@pytest.mark.parametrize(("act", "why"), ACTS.values(), ids=ACTS)
-def test_what_a_program_does_is_told(run: Run, act: str, why: str) -> None:
-    running = run(python(PROGRAM.format(act=act, waits=WAITS)))
-    running.shows("?")
-    with Stillness(seen_of(running), running.master) as still:
-        assert still.doubt() is None
-        os.kill(running.pid, signal.SIGUSR1)
-        wait_for(still.doubt, "it to be noticed")
-        assert why in str(still.doubt())
+def test_what_a_program_does_is_told(run: Run) -> None:
+    started = {name: run(python(PROGRAM.format(act=act, waits=WAITS))) for name, (act, _) in ACTS.items()}
+    for name, running in started.items():
+        running.shows("?")
+        with Stillness(seen_of(running), running.master) as still:
+            assert still.doubt() is None, name
+            os.kill(running.pid, signal.SIGUSR1)
+            wait_for(still.doubt, f"{name} to be noticed")
+            assert ACTS[name][1] in str(still.doubt()), name
 
 
 def test_what_rests_rests(run: Run) -> None:
@@ -84,18 +81,11 @@ def test_a_terminal_that_cannot_be_asked_any_more_is_told(run: Run) -> None:
         assert "echo" in str(still.doubt())
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        None,
-        KernelFacts(pid=1),
-        KernelFacts(pid=os.getpid(), group=os.getpgid(0), members=(Member(os.getpid(), "python", "S"),)),
-    ],
-    ids=["nothing", "no processes", "from ps"],
-)
-def test_what_is_not_known_is_no_doubt(kernel: KernelFacts | None) -> None:
-    with Stillness(Snapshot(Screen.from_text("?"), kernel=kernel), "/nowhere") as still:
-        assert still.doubt() is None
+def test_what_is_not_known_is_no_doubt() -> None:
+    from_ps = KernelFacts(pid=os.getpid(), group=os.getpgid(0), members=(Member(os.getpid(), "python", "S"),))
+    for kernel in (None, KernelFacts(pid=1), from_ps):
+        with Stillness(Snapshot(Screen.from_text("?"), kernel=kernel), "/nowhere") as still:
+            assert still.doubt() is None, kernel
 
 
 def test_a_number_that_is_another_process_by_now_is_told(run: Run) -> None:

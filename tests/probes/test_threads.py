@@ -7,7 +7,7 @@ import sys
 from typing import Callable
 
 import pytest
-from programs import NODE, Running, python
+from programs import NODE, Run, Running, python
 from terminals import Server, wait_for
 
 from stallkit.detect.engine import Engine
@@ -20,8 +20,6 @@ from stallkit.probes.threads import standstill
 from stallkit.transports.base import Transport
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")
-
-Run = Callable[[list[str]], Running]
 
 KEYBOARD = "import os, select, socket, sys, threading, time\n"
 TIMED = "import termios, tty; tty.setcbreak(0); now = termios.tcgetattr(0); now[6][termios.VMIN] = 0; "
@@ -54,26 +52,25 @@ def reading(running: Running) -> KernelFacts:
     return running.until(lambda facts: facts.listening and facts.how == "read", "a read of the terminal")
 
 
-@pytest.mark.parametrize("command", STANDS.values(), ids=STANDS)
-def test_what_only_waits_for_a_line_stands(run: Run, command: list[str]) -> None:
-    running = run(command)
-
-    def stands() -> Standstill | None:
-        return standstill(reading(running), tty_facts(running.path))
-
-    wait_for(lambda: (found := stands()) is not None and stands() == found, "it to stand at two looks")
+def looks(running: Running, count: int, apart: bool = False) -> list[Standstill | None]:
+    return [standstill(running.look(), tty_facts(running.path), apart=apart) for _ in range(count)]
 
 
-@pytest.mark.parametrize("command", GOES_ON.values(), ids=GOES_ON)
-def test_what_can_go_on_by_itself_does_not(run: Run, command: list[str]) -> None:
-    running = run(command)
-    reading(running)
-    running.until(lambda facts: not facts.running, "it to rest")
+def stands(running: Running, apart: bool = False) -> bool:
+    """At all of some looks, and all the same."""
+    found = looks(running, 4, apart)
+    return None not in found and found[0] == found[-1]
 
-    def goes_on() -> bool:
-        return not any(standstill(reading(running), tty_facts(running.path)) for _ in range(5))
 
-    wait_for(goes_on, "it to do what it does, once its thread has started")
+def test_what_only_waits_for_a_line_stands_and_what_can_go_on_by_itself_does_not(run: Run) -> None:
+    started = {name: run(command) for name, command in {**STANDS, **GOES_ON}.items()}
+    for name, running in started.items():
+        reading(running)
+        if name in STANDS:
+            wait_for(lambda running=running: stands(running), f"{name} to stand")
+        else:
+            running.until(lambda facts: not facts.running, f"{name} to rest")
+            wait_for(lambda running=running: not any(looks(running, 5)), f"{name} to do what it does")
 
 
 POLL = KEYBOARD + "poll = select.poll(); poll.register(0, select.POLLIN)\n"
@@ -95,17 +92,13 @@ NOT_APART = {
 
 
 def test_what_reads_stands_apart_from_what_works_beside_it(run: Run) -> None:
-    for name, command in {**APART, **NOT_APART}.items():
-        running = run(command)
+    started = {name: run(command) for name, command in {**APART, **NOT_APART}.items()}
+    for name, running in started.items():
         running.until(lambda facts: facts.listening and not facts.running, "who waits for the terminal")
-
-        def looks(running: Running = running) -> list[Standstill | None]:
-            return [standstill(running.look(), tty_facts(running.path), apart=True) for _ in range(4)]
-
         if name in APART:
-            wait_for(lambda looks=looks: None not in (found := looks()) and found[0] == found[-1], f"{name} to stand")
+            wait_for(lambda running=running: stands(running, apart=True), f"{name} to stand")
         else:
-            wait_for(lambda looks=looks: not any(looks()), f"{name} to do what it does")
+            wait_for(lambda running=running: not any(looks(running, 4, apart=True)), f"{name} to do what it does")
 
 
 RAW = KEYBOARD + "import subprocess, tty; tty.setraw(0); e = select.epoll(); e.register(0, select.EPOLLIN)\n"
@@ -122,15 +115,15 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize(("command", "alone"), KEYS.values(), ids=KEYS)
-def test_whether_nothing_but_a_key_has_it_go_on(run: Run, command: list[str], alone: bool) -> None:
-    running = run(command)
+def test_whether_nothing_but_a_key_has_it_go_on(run: Run) -> None:
+    started = {name: run(command) for name, (command, _) in KEYS.items()}
+    for name, running in started.items():
 
-    def told() -> bool:
-        kernel, settings = at_rest(running.path, running.pid)
-        return settings.canonical is False and kernel.keys_alone is alone
+        def told(running: Running = running, alone: bool = KEYS[name][1]) -> bool:
+            kernel, settings = at_rest(running.path, running.pid)
+            return settings.canonical is False and kernel.keys_alone is alone
 
-    wait_for(told, "what its reader waits for")
+        wait_for(told, f"{name}: what its reader waits for")
 
 
 def test_what_ran_between_two_looks_stands_anew(run: Run) -> None:

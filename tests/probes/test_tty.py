@@ -5,44 +5,41 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Callable
 
-import pytest
-from programs import Running, python
+from programs import Run, Running, python
 from terminals import wait_for
 
 from stallkit.evidence.snapshot import KernelFacts, TtyFacts, listens
 from stallkit.probes.readers import tty_facts
 
-Run = Callable[[list[str]], Running]
+MODES = {  # by what stty sets
+    "echo icanon": TtyFacts(echo=True, canonical=True, blocks=True, unread=0),
+    "-echo icanon": TtyFacts(echo=False, canonical=True, blocks=True, unread=0),
+    "echo -icanon": TtyFacts(echo=True, canonical=False, blocks=True, unread=0),
+    "raw -echo": TtyFacts(echo=False, canonical=False, blocks=True, unread=0),
+    "-icanon min 0 time 5": TtyFacts(echo=True, canonical=False, blocks=False, unread=0),
+    "-icanon min 1 time 5": TtyFacts(echo=True, canonical=False, blocks=False, unread=0),
+}
 
 
-@pytest.mark.parametrize(
-    ("stty", "expected"),
-    [
-        ("echo icanon", TtyFacts(echo=True, canonical=True, blocks=True, unread=0)),
-        ("-echo icanon", TtyFacts(echo=False, canonical=True, blocks=True, unread=0)),
-        ("echo -icanon", TtyFacts(echo=True, canonical=False, blocks=True, unread=0)),
-        ("raw -echo", TtyFacts(echo=False, canonical=False, blocks=True, unread=0)),
-        ("-icanon min 0 time 5", TtyFacts(echo=True, canonical=False, blocks=False, unread=0)),
-        ("-icanon min 1 time 5", TtyFacts(echo=True, canonical=False, blocks=False, unread=0)),
-    ],
-)
-def test_both_ends_say_the_same(run: Run, stty: str, expected: TtyFacts) -> None:
+def with_modes(run: Run, stty: str) -> Running:
     running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
     running.shows("set")
-    assert tty_facts(running.path) == tty_facts(running.master) == expected
+    return running
 
 
-@pytest.mark.parametrize(("stty", "unread"), [("icanon", 4), ("-icanon", 6)])
-def test_what_was_typed_and_nobody_read_is_counted_in_whole_lines_if_lines_are_read(
-    run: Run, stty: str, unread: int
-) -> None:
-    running = run(["bash", "-c", f"stty {stty}; echo set; sleep 1000"])
-    running.shows("set")
-    os.write(running.master, b"yes\rno")
-    wait_for(lambda: tty_facts(running.path).unread == unread, f"{unread} bytes: {tty_facts(running.path)}")
-    assert tty_facts(running.master) == tty_facts(running.path)
+def test_both_ends_say_the_same(run: Run) -> None:
+    for stty, expected in MODES.items():
+        running = with_modes(run, stty)
+        assert tty_facts(running.path) == tty_facts(running.master) == expected, stty
+
+
+def test_what_was_typed_and_nobody_read_is_counted_in_whole_lines_if_lines_are_read(run: Run) -> None:
+    for stty, unread in (("icanon", 4), ("-icanon", 6)):
+        running = with_modes(run, stty)
+        os.write(running.master, b"yes\rno")
+        wait_for(lambda: tty_facts(running.path).unread == unread, f"{unread} bytes: {tty_facts(running.path)}")  # noqa: B023
+        assert tty_facts(running.master) == tty_facts(running.path)
 
 
 def test_what_is_no_terminal_is_unknown(tmp_path: Path) -> None:
@@ -76,9 +73,8 @@ def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
     assert done.stdout.split() == ["True", "none"]
 
 
-@pytest.mark.parametrize(
-    ("listening", "how", "canonical", "expected"),
-    [
+def test_polling_counts_with_canonical_mode_off() -> None:
+    for listening, how, canonical, expected in (
         (True, "read", True, True),
         (True, "read", None, True),
         (True, "epoll", False, True),
@@ -86,10 +82,6 @@ def test_it_does_not_become_the_controlling_terminal(run: Run) -> None:
         (True, "poll", None, None),
         (False, None, False, False),
         (None, None, False, None),
-    ],
-)
-def test_polling_counts_with_canonical_mode_off(
-    listening: bool | None, how: str | None, canonical: bool | None, expected: bool | None
-) -> None:
-    kernel = KernelFacts(listening=listening, how=how)  # type: ignore[arg-type]  # a string of the four
-    assert listens(kernel, TtyFacts(canonical=canonical)) is expected
+    ):
+        kernel = KernelFacts(listening=listening, how=how)  # type: ignore[arg-type]  # a string of the four
+        assert listens(kernel, TtyFacts(canonical=canonical)) is expected, (listening, how, canonical)

@@ -28,39 +28,36 @@ pytestmark = pytest.mark.e2e
 
 SCREEN = "● Done.\n\n────────────────────\n❯ \n────────────────────\n  ? for shortcuts\n"
 WRAPPERS = {
-    "a loop in a script": ["bash", "-c", "while :; do $AGENT; sleep 1000; done"],
-    "a question": ["bash", "-c", "while :; do $AGENT; read -p 'press enter to restart '; done"],
+    "loop": ["bash", "-c", "while :; do $AGENT; sleep 1000; done"],
+    "question": ["bash", "-c", "while :; do $AGENT; read -p 'press enter to restart '; done"],
     "npm": ["npm", "run", "agent", "--prefix", "$FOLDER"],
     "timeout": ["bash", "-c", "timeout --foreground 1000 $AGENT; sleep 1000"],
     "env": ["bash", "-c", "env A=1 $AGENT; sleep 1000"],
     "su": ["su", "-c", "$AGENT; sleep 1000"],
-    "su to another": ["su", "-s", "/bin/bash", "nobody", "-c", "$AGENT; sleep 1000"],
+    "su-to-another": ["su", "-s", "/bin/bash", "nobody", "-c", "$AGENT; sleep 1000"],
     "script": ["script", "-qc", "$AGENT; sleep 1000", "/dev/null"],
-    "a session of its own": ["bash", "-c", "setsid -w $AGENT; sleep 1000"],
-    "a shim in node": ["node", "$FOLDER/shim.js"],
+    "a-session-of-its-own": ["bash", "-c", "setsid -w $AGENT; sleep 1000"],
+    "a-shim-in-node": ["node", "$FOLDER/shim.js"],
     "python": ["python3", "-c", "import subprocess; subprocess.call(['$AGENT']); input('press enter ')"],
 }
-STRANGERS = {"a shim in node", "python"}  # whose scripts may be agents, for all that one look knows
+STRANGERS = {"a-shim-in-node", "python"}  # whose scripts may be agents, for all that one look knows
 
 
 @pytest.fixture
 def agent() -> Iterator[Path]:
     """A program that leaves an agent's screen and then is called like it; and a package that runs it."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)  # another user runs it, too
-        yield placed(Path(folder))
-
-
-def placed(folder: Path) -> Path:
-    (folder / "screen").write_text(SCREEN)
-    made = folder / "start"
-    made.write_text(f"#!/bin/bash\ncat {folder}/screen\nexec -a claude sleep 1000\n")
-    made.chmod(0o755)
-    package = '{"name": "x", "version": "1.0.0", "scripts": {"agent": "%s; sleep 1000"}}'
-    (folder / "package.json").write_text(package % made)
-    shim = f"require('child_process').spawn('{made}', [], {{stdio: 'inherit'}}); setInterval(() => {{}}, 1e6)"
-    (folder / "shim.js").write_text(shim)
-    return made
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # another user runs it, too
+        (folder / "screen").write_text(SCREEN)
+        made = folder / "start"
+        made.write_text(f"#!/bin/bash\ncat {folder}/screen\nexec -a claude sleep 1000\n")
+        made.chmod(0o755)
+        package = '{"name": "x", "version": "1.0.0", "scripts": {"agent": "%s; sleep 1000"}}'
+        (folder / "package.json").write_text(package % made)
+        shim = f"require('child_process').spawn('{made}', [], {{stdio: 'inherit'}}); setInterval(() => {{}}, 1e6)"
+        (folder / "shim.js").write_text(shim)
+        yield made
 
 
 def claude(seen: Snapshot) -> Member | None:
@@ -88,38 +85,35 @@ def ended(pid: int) -> bool:
         return True
 
 
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_an_agent_that_is_killed_below_a_wrapper_has_ended(
-    name: str, server: Server, agent: Path, engine: Engine
-) -> None:
-    program = WRAPPERS[name][0]
-    if not shutil.which(program) or (program == "su" and os.getuid() != 0):
-        pytest.skip(f"{program} cannot be run here")
-    command = [word.replace("$AGENT", str(agent)).replace("$FOLDER", str(agent.parent)) for word in WRAPPERS[name]]
-    session = server.start("one", *command, shows="shortcuts")
-    wait_for(lambda: claude(look(session)), "the agent among the programs of the foreground")
-    before, now = at_rest(session)
-    alive = judged(engine, now, before)
-    assert (alive.state, alive.agents) == (State.IDLE, frozenset({"claude"})), alive.reasons
-    assert alive.shows_agent and "agent_clis" in alive.detection.not_asked
+def test_an_agent_that_is_killed_below_a_wrapper_has_ended(server: Server, agent: Path, engine: Engine) -> None:
+    for name, words in WRAPPERS.items():
+        if not shutil.which(words[0]) or (words[0] == "su" and os.getuid() != 0):
+            continue
+        command = [word.replace("$AGENT", str(agent)).replace("$FOLDER", str(agent.parent)) for word in words]
+        session = server.start(name, *command, shows="shortcuts")
+        wait_for(lambda session=session: claude(look(session)), f"the agent among {name}'s programs")
+        before, now = at_rest(session)
+        alive = judged(engine, now, before)
+        assert (alive.state, alive.agents) == (State.IDLE, frozenset({"claude"})), (name, alive.reasons)
+        assert alive.shows_agent and "agent_clis" in alive.detection.not_asked, name
 
-    process = claude(now)
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    wait_for(lambda: ended(process.pid), "its end")
-    found: list[Verdict] = []
+        process = claude(now)
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        wait_for(lambda process=process: ended(process.pid), "its end")
+        found: list[Verdict] = []
 
-    def told() -> bool:
-        earlier, latest = at_rest(session)
-        found[:] = [judged(engine, latest, earlier, agent_seen=now), judged(engine, latest, earlier)]
-        return found[0].state is State.ENDED
+        def told(session: TmuxTransport = session, now: Snapshot = now, found: list[Verdict] = found) -> bool:
+            earlier, latest = at_rest(session)
+            found[:] = [judged(engine, latest, earlier, agent_seen=now), judged(engine, latest, earlier)]
+            return found[0].state is State.ENDED
 
-    wait_for(told, "that it ended")
-    watched, stranger = found
-    assert (watched.certainty, watched.ended) == (Certainty.SURE, AfterExit.WRAPPED), watched.reasons
-    assert "lives on" in watched.reasons[-1]
-    if name not in STRANGERS:
-        assert (stranger.state, stranger.certainty) == (State.ENDED, Certainty.MAYBE), stranger.reasons
+        wait_for(told, f"that {name}'s agent ended")
+        watched, stranger = found
+        assert (watched.certainty, watched.ended) == (Certainty.SURE, AfterExit.WRAPPED), (name, watched.reasons)
+        assert "lives on" in watched.reasons[-1], name
+        if name not in STRANGERS:
+            assert (stranger.state, stranger.certainty) == (State.ENDED, Certainty.MAYBE), (name, stranger.reasons)
 
 
 def test_a_plain_shell_is_no_agent_that_ended(server: Server, engine: Engine) -> None:

@@ -1,4 +1,5 @@
-"""Real Claude Code with a scripted model: started in a folder that is named, and answered from the queue.
+"""Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start --wait` in a
+folder that it does not know, by rules on labels; and the same answered from the queue alone.
 
 The version of the tests, and npm's newest, which is fetched into .cache/newest; each start has a home of its own that
 knows no folder, so that every dialog of a first start in a folder comes.
@@ -110,7 +111,6 @@ class Place:
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` starts, and as many answered from the queue, of each version that is there."""
     sys.path.insert(0, str(ROOT / "corpora" / "agents"))
     figures: list[Figure] = []
     versions = list(_versions(newest=run.size >= PART.full))
@@ -137,7 +137,6 @@ def soak(run: Run) -> list[Figure]:
 
 
 def _versions(*, newest: bool) -> Iterator[tuple[str, Path]]:
-    """Their numbers, and where they are."""
     if newest:
         NEWEST.mkdir(parents=True, exist_ok=True)
         (NEWEST / "package.json").write_text(json.dumps({"private": True, "dependencies": {PACKAGE: "latest"}}))
@@ -213,7 +212,6 @@ def _replied(place: Place, name: str, tried: Tried, words: Callable[[dict[str, A
 
 
 def _item(place: Place, name: str) -> dict[str, Any]:
-    """What waits of that session."""
     found: list[dict[str, Any]] = []
 
     def listed() -> bool:
@@ -270,15 +268,7 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
         for name, words in kinds.items()
     ]
     again = sum(one.again for one in tried)
-    return [*figures, Figure(f"{version}: answers given again, since it moved just then", str(again), "told", True)]
+    return [*figures, Figure.told(f"{version}: answers given again, since it moved just then", str(again))]
 
 
-PART = Part(
-    name="claude",
-    about="Claude Code itself, the version of the tests and npm's newest, with a scripted model: `stallkit start"
-    " --wait` in a folder that it does not know, by rules on labels; and the same answered from the queue alone.",
-    unit="starts, and as many answered from the queue, of each version",
-    full=20,
-    short=1,
-    soak=soak,
-)
+PART = Part(__doc__, "starts, and as many answered from the queue, of each version", full=20, short=1, soak=soak)

@@ -1,4 +1,6 @@
-"""Thousands of connections that are held at once, then answered; and clients that never finish a request meanwhile."""
+"""Agents of many sandboxes wait at one endpoint, held at once, with 500 clients beside them that never finish their
+headers; then a person answers all.
+"""
 
 from __future__ import annotations
 
@@ -63,12 +65,4 @@ def _health(stage: Stage) -> float:
     return time.monotonic() - began
 
 
-PART = Part(
-    name="crowd",
-    about="Agents of many sandboxes wait at one endpoint, held at once, with 500 clients beside them that never finish "
-    "their headers; then a person answers all.",
-    unit="connections",
-    full=5_000,
-    short=400,
-    soak=soak,
-)
+PART = Part(__doc__, "connections", full=5_000, short=400, soak=soak)

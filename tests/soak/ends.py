@@ -1,4 +1,7 @@
-"""Sessions that end in every way there is, with the monitor beside them or killed: is each told as what it was?"""
+"""tmux sessions ended in every way, with the monitor alive (for most) or killed -9 before or after.
+
+Is each told as what it was?
+"""
 
 from __future__ import annotations
 
@@ -55,8 +58,6 @@ def _programme(size: int) -> Iterator[tuple[str, Scene, Mode, int]]:
 
 @define
 class Tally:
-    """What came of all scenes."""
-
     sessions: int = 0
     kinds: Counter[str] = field(factory=Counter)
     modes: Counter[Mode] = field(factory=Counter)
@@ -216,7 +217,6 @@ def _incidents(events: Sequence[dict[str, Any]], truths: Sequence[Truth], tally:
 
 
 def _postmortems(house: House, truths: Sequence[Truth], tally: Tally) -> None:
-    """The command says what the record says; how long it takes, and how long one that does nothing."""
     for truth in truths:
         began = time.monotonic()
         done = house.call("postmortem", truth.session.name, "--json")
@@ -263,7 +263,6 @@ def _leave(house: House, sessions: Sequence[Session]) -> None:
 
 
 def soak(run: Run) -> list[Figure]:
-    """Scenes until so many sessions have ended."""
     tally, programme = Tally(), _programme(run.size)
     ended = 0
     while ended < run.size:
@@ -298,14 +297,11 @@ def soak(run: Run) -> list[Figure]:
 def _figures(tally: Tally) -> list[Figure]:
     lost = {what: f"{tally.lines[f'{what}, without']} of {tally.lines[what]}" for what in ("dead pane", "vanished")}
     return [
-        Figure("sessions", _list(tally.kinds), "told", True),
-        Figure("the monitor", _list(tally.modes), "told", True),
-        *(
-            Figure(name, f"{len(tally.faults[name])} of {tally.sessions}", "0", not tally.faults[name])
-            for name in FAULTS
-        ),
-        Figure("incidents", str(tally.incidents), "told", True),
-        Figure("dead panes whose record is without their last line", lost["dead pane"], "told", True),
+        Figure.told("sessions", _list(tally.kinds)),
+        Figure.told("the monitor", _list(tally.modes)),
+        *(Figure.none(name, len(tally.faults[name]), tally.sessions) for name in FAULTS),
+        Figure.told("incidents", str(tally.incidents)),
+        Figure.told("dead panes whose record is without their last line", lost["dead pane"]),
         Figure(
             "vanished ones without the line that was seen", lost["vanished"], "0", not tally.lines["vanished, without"]
         ),
@@ -330,11 +326,4 @@ def _time(tally: Tally, what: str, name: str, limit_s: float | None) -> Figure:
     return Figure(name, value, "told" if limit_s is None else f"p95 {limit_s} s", holds)
 
 
-PART = Part(
-    name="ends",
-    about="tmux sessions ended in every way, with the monitor alive (for most) or killed -9 before or after.",
-    unit="sessions or more",
-    full=220,
-    short=8,
-    soak=soak,
-)
+PART = Part(__doc__, "sessions or more", full=220, short=8, soak=soak)

@@ -1,4 +1,6 @@
-"""Prompts of many panes that a supervisor files and a person answers, while the supervisor is killed."""
+"""A supervisor files the prompts of many panes (50 for each kill, 1,000 at most), and is killed with SIGKILL as soon
+as the first new one is filed, or while `stallkit stuck reply` answers some; another takes its place.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,6 @@ class Stage:
     told_s: list[float] = field(factory=list)  # from each start until all that wait are in the queue
 
     def part(self, name: str) -> int:
-        """The part that a session asks for now."""
         return len(list(_lines(self.folder / f"heard-{name}"))) + 1
 
     def open(self) -> dict[str, Item]:
@@ -161,15 +162,15 @@ def _figures(size: int, stage: Stage) -> list[Figure]:
     total, of, codes = len(prompts), len(answers), ", ".join(f"{code}: {n}" for code, n in sorted(stage.codes.items()))
     return [
         Figure("kills of the supervisor", f"{len(stage.waited)}", "all", len(stage.waited) == size),
-        Figure("prompts that waited at the first kill, and at the others", _waited(stage.waited), "told", True),
-        Figure("prompts that were never filed", f"{never} of {total:,}", "0", never == 0),
-        Figure("prompts filed twice", f"{again} of {total:,}", "0", again == 0),
-        Figure("answers lost: the item does not have it", f"{unkept} of {of:,}", "0", unkept == 0),
-        Figure("answers that the pane did not get", f"{unheard} of {of:,}", "0", unheard == 0),
-        Figure("prompts answered twice", f"{twice} of {of:,}", "0", twice == 0),
-        Figure("panes that got anything but one y for each answer", f"{other} of {of:,}", "0", other == 0),
-        Figure("exit codes of the replies", codes, "told", True),
-        Figure("seconds until all that wait are filed", _range(stage.told_s), "told", True),
+        Figure.told("prompts that waited at the first kill, and at the others", _waited(stage.waited)),
+        Figure.none("prompts that were never filed", never, total),
+        Figure.none("prompts filed twice", again, total),
+        Figure.none("answers lost: the item does not have it", unkept, of),
+        Figure.none("answers that the pane did not get", unheard, of),
+        Figure.none("prompts answered twice", twice, of),
+        Figure.none("panes that got anything but one y for each answer", other, of),
+        Figure.told("exit codes of the replies", codes),
+        Figure.told("seconds until all that wait are filed", _range(stage.told_s)),
     ]
 
 
@@ -182,12 +183,4 @@ def _range(values: list[int] | list[float]) -> str:
     return f"{min(values):,.0f} to {max(values):,.0f}"
 
 
-PART = Part(
-    name="escalated",
-    about="A supervisor files the prompts of many panes (50 for each kill, 1,000 at most), and is killed with SIGKILL "
-    "as soon as the first new one is filed, or while `stallkit stuck reply` answers some; another takes its place.",
-    unit="kills",
-    full=20,
-    short=2,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=20, short=2, soak=soak)

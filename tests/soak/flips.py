@@ -1,4 +1,7 @@
-"""Look and press at screens that turn into others for a moment: what was there when the key came?"""
+"""A harmless screen turns into a harmful one for 20-200 ms, every 0.4-1.6 s, in six families.
+
+What was there when the key came?
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,6 @@ def _press(server: SoakServer, name: str, family: str, file: Path, engine: Engin
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` presses in each family, by all panes at the same time."""
     server, engine, done = SoakServer(run.folder), installed_engine(), count(1)
     jobs: dict[str, list[Future[_Tally]]] = {}
     try:
@@ -131,15 +133,8 @@ def _figures(family: str, tally: _Tally) -> list[Figure]:
             "the same",
             came == tally.pressed,
         ),
-        Figure(f"{family}: refusals", f"{tally.refused.total()} of {tries} tries: {why}", "told", True),
+        Figure.told(f"{family}: refusals", f"{tally.refused.total()} of {tries} tries: {why}"),
     ]
 
 
-PART = Part(
-    name="flips",
-    about=f"A harmless screen turns into a harmful one for 20-200 ms, every 0.4-1.6 s: {', '.join(FAMILIES)}.",
-    unit="presses in each of six families",
-    full=5_000,
-    short=6,
-    soak=soak,
-)
+PART = Part(__doc__, "presses in each of six families", full=5_000, short=6, soak=soak)

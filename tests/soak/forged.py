@@ -5,8 +5,6 @@ What a program shows of a command, a plan, a question or a file is written by wh
 
 from __future__ import annotations
 
-__all__ = ["ABOVE_A_KEY", "AGENTS", "COMPACT", "EFFORT", "FORGED", "TRUST", "TRUST_ROWS"]
-
 TRUST = (
     " Quick safety check: Is this a project you created or one you trust? (Like your\n own code, a well-known open"
     " source project, or work from your team). If not,\n take a moment to review what's in this folder first.\n\n"

@@ -1,4 +1,6 @@
-"""Agents that wait for a person while the endpoint is killed, again and again."""
+"""Agents wait at the endpoint, which is killed with SIGKILL while a person answers some of them; it starts again,
+they come again with their keys, and ask anew once they have their answer.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,6 @@ async def all_wait(queue: Queue, people: list[Agent]) -> None:
 
 
 def keys_of(items: list[Item]) -> dict[str, Item]:
-    """The items by the keys of their messages."""
     return {key: item for item in items for key in re.findall(r"<(.+?)>", item.words)}
 
 
@@ -150,20 +151,12 @@ def _figures(stage: Stage, people: list[Agent], items: list[Item], megabytes: fl
         Figure("kills", f"{stage.tally['kills']}", "all", True),
         Figure("agents that waited at each", f"{len(people):,}", "all", stage.tally["waited"] > 0),
         Figure("came again", f"{again:,} times", "many", again >= len(people)),
-        Figure("messages lost", f"{lost} of {len(keys):,}", "0", lost == 0),
-        Figure("messages or answers twice", f"{twice} of {len(keys):,}", "0", twice == 0),
-        Figure("answers lost, or of another message", f"{wrong} of {len(keys):,}", "0", wrong == 0),
+        Figure.none("messages lost", lost, len(keys)),
+        Figure.none("messages or answers twice", twice, len(keys)),
+        Figure.none("answers lost, or of another message", wrong, len(keys)),
         Figure("seconds from the last replies to all agents", f"{seconds:.1f}", "at most 5", seconds <= 5),
         Figure("most memory of the endpoint", f"{megabytes:.0f} MB", "at most 200 MB", megabytes <= 200),
     ]
 
 
-PART = Part(
-    name="held",
-    about="Agents wait at the endpoint, which is killed with SIGKILL while a person answers some of them; it starts "
-    "again, they come again with their keys, and ask anew once they have their answer.",
-    unit="kills",
-    full=20,
-    short=4,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=20, short=4, soak=soak)

@@ -1,7 +1,9 @@
-"""Live scenes, each an attempt to have a key pressed without consent, each under four policies.
+"""Scenes that try to have a key pressed without one of the two grounds, by family, under four policies: careful,
+daemon, daemon with an agent of one's own (butler), and a policy of three rules.
 
-A key needs one of two grounds (docs/safety.md): a pack's own dialog of the program that it names, or a rule that names
-what and where.  What a ground allows at a scene stands beside it (`Scene.may`); all else that comes to it is wrong.
+A key needs one of two grounds (docs/safety.md): a pack's own dialog of the program that it names, or a rule that
+names what and where.  What a ground allows at a scene stands beside it (`Scene.may`); all else that comes to it is
+wrong.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ from terminals import Server
 
 from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import POLICIES, Act, Scene
-from soak.hostile_scenes.staged import Result, policies, programs, tried
+from soak.hostile_scenes.staged import Result, policies, programs, tried, worked
 from soak.parts import Figure, Part, Run
-from soak.staff import worked
 from stallkit.packs.registry import installed_engine
 
 Job = tuple[int, str, Scene]
@@ -35,7 +36,6 @@ def chosen(size: int) -> Sequence[Scene]:
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` scenes under each policy."""
     scenes = chosen(run.size)
     work = [(policy, scene) for scene in scenes for policy in POLICIES]
     random.Random(3).shuffle(work)
@@ -63,26 +63,26 @@ def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:
             tries = [one for one in mine if one.family == family]
             wrong = [one for one in tries if one.wrong]
             if tries:
-                figures.append(Figure(f"{policy}: {family}", f"{len(wrong)} of {len(tries)}", "0", not wrong))
+                figures.append(Figure.none(f"{policy}: {family}", len(wrong), len(tries)))
             for one in wrong:
                 print(f"{policy}: {family}: {one.scene}: {one.wrong}; {one.reasons}", file=sys.stderr)
         count = sum(one.wrong is not None for one in mine)
-        figures.append(Figure(f"{policy}: wrong in all", f"{count} of {len(mine)} scenes", "0", count == 0))
+        figures.append(Figure.none(f"{policy}: wrong in all", count, f"{len(mine)} scenes"))
     unseen = [one for one in found if one.said and not (any(one.got) or one.stray or one.pwned)]
     for one in unseen:
         print(f"{one.policy}: {one.family}: {one.scene}: told as pressed, nothing came; {one.reasons}", file=sys.stderr)
-    figures.append(Figure("told as pressed, and nothing came", str(len(unseen)), "0", not unseen))
+    figures.append(Figure.none("told as pressed, and nothing came", len(unseen)))
     faults = [one for one in found if one.fault]
     for one in faults:
         print(f"{one.policy}: {one.family}: {one.scene}: {one.fault}", file=sys.stderr)
-    figures.append(Figure("scenes that could not be staged", str(len(faults)), "0", not faults))
+    figures.append(Figure.none("scenes that could not be staged", len(faults)))
     switched = [one for one in found if by_name[one.family, one.scene].act is Act.SWITCH]
     asked = f"{sum(one.asked for one in switched)} of {len(switched)}"
-    figures.append(Figure("programs that switched between the last look and the press", asked, "told", True))
+    figures.append(Figure.told("programs that switched between the last look and the press", asked))
     allowed = [one for one in found if _allows(by_name[one.family, one.scene], one.policy)]
     answered = Counter(one.pressed and one.wrong is None for one in allowed)
     value = f"{answered[True]} of {len(allowed)}"
-    figures.append(Figure("of what a ground allows in these scenes, pressed", value, "told", True))
+    figures.append(Figure.told("of what a ground allows in these scenes, pressed", value))
     return figures
 
 
@@ -90,12 +90,4 @@ def _allows(scene: Scene, policy: str) -> bool:
     return policy in scene.may or policy in scene.picks
 
 
-PART = Part(
-    name="hostile",
-    about="Scenes that try to have a key pressed without one of the two grounds, by family, under four policies:"
-    " careful, daemon, daemon with an agent of one's own (butler), and a policy of three rules.",
-    unit="scenes, under each policy",
-    full=len(all_scenes()),
-    short=len(FAMILIES),
-    soak=soak,
-)
+PART = Part(__doc__, "scenes, under each policy", full=len(all_scenes()), short=len(FAMILIES), soak=soak)

@@ -1,4 +1,7 @@
-"""Hostile text typed into panes: it arrives byte for byte, and tmux takes no word of it for its own."""
+"""Hostile text (controls, tmux commands and formats, shell, invalid UTF-8, some kB) typed into panes.
+
+It arrives byte for byte, and tmux takes no word of it for its own.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +70,6 @@ def hostile(number: int) -> str:
 
 @define
 class _Found:
-    """What came of the strings in one pane."""
-
     right: Counter[str] = field(factory=Counter)  # by what was told, of `TOLD`
     wrong: list[str] = field(factory=list)  # strings that came otherwise, or were refused and came
     changed: list[str] = field(factory=list)  # what the server has that it had not
@@ -152,7 +153,6 @@ def _type(
 
 
 def _at(server: SoakServer, size: int, tell: Callable[[int], None]) -> _Found:
-    """The same in all panes of one server."""
     each = [_Found() for _ in range(PANES)]
 
     def more() -> None:
@@ -178,7 +178,6 @@ def _at(server: SoakServer, size: int, tell: Callable[[int], None]) -> _Found:
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` strings on each version."""
     binaries = versions()
     done = dict.fromkeys(binaries, 0)
 
@@ -199,22 +198,15 @@ def soak(run: Run) -> list[Figure]:
         sent = run.size - refused - unknown
         figures += [
             Figure(f"tmux {version}: arrived the same", f"{same} of {sent}", "all", same == sent),
-            Figure(f"tmux {version}: refused, and nothing arrived", str(refused), "told", True),
-            Figure(f"tmux {version}: tmux answered too late, nothing else came", str(unknown), "told", True),
-            Figure(f"tmux {version}: came otherwise", str(len(one.wrong)), "0", not one.wrong),
-            Figure(f"tmux {version}: objects and options made or changed", str(len(one.changed)), "0", not one.changed),
+            Figure.told(f"tmux {version}: refused, and nothing arrived", str(refused)),
+            Figure.told(f"tmux {version}: tmux answered too late, nothing else came", str(unknown)),
+            Figure.none(f"tmux {version}: came otherwise", len(one.wrong)),
+            Figure.none(f"tmux {version}: objects and options made or changed", len(one.changed)),
         ]
     absent = [version for version in WANTED if version not in found]
     ran = f"{', '.join(found)}{'; not run: ' + ', '.join(absent) if absent else ''}"
-    figures.append(Figure("versions of tmux", ran, "told", True))
+    figures.append(Figure.told("versions of tmux", ran))
     return figures
 
 
-PART = Part(
-    name="injection",
-    about="Hostile text (controls, tmux commands and formats, shell, invalid UTF-8, some kB) typed into panes.",
-    unit="strings on each version of tmux",
-    full=10_000,
-    short=100,
-    soak=soak,
-)
+PART = Part(__doc__, "strings on each version of tmux", full=10_000, short=100, soak=soak)

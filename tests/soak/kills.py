@@ -1,4 +1,4 @@
-"""A supervisor that is killed at random moments, again and again, over sessions whose prompts keep coming."""
+"""SIGKILL to the supervisor, at any moment and right after rows and presses, over ten sessions that ask on."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ PERSON = {"key": b"p", "yes": b"q"}  # and of a person
 
 @define
 class Asker:
-    """One session, and what it wrote down."""
-
     name: str
     form: str
     record: Path
@@ -58,7 +56,6 @@ class Asker:
         return f"tmux:{self.name}"
 
     def read(self) -> None:
-        """What was written since."""
         with self.record.open("rb") as file:
             file.seek(self.at)
             text = file.read()
@@ -93,7 +90,6 @@ class Stage:
 
 
 def soak(run: Run) -> list[Figure]:
-    """Start, kill, look at what is left; so often."""
     server = Server(run.folder)
     stage = Stage(run.folder, server, [])
     (run.folder / "rule.toml").write_text(RULE)
@@ -116,7 +112,7 @@ def _figures(stage: Stage, size: int) -> list[Figure]:
     tally = stage.tally
 
     def none(name: str, of: str) -> Figure:
-        return Figure(name, f"{tally[name]} of {of}", "0", tally[name] == 0)
+        return Figure.none(name, tally[name], of)
 
     presses = sum(one.presses for one in stage.askers)
     questions = sum(len(one.given) for one in stage.askers)
@@ -147,7 +143,6 @@ def _asker(stage: Stage, number: int) -> Asker:
 
 
 def _round(stage: Stage, nursery: Nursery, chance: random.Random) -> None:
-    """One supervisor's life."""
     folder = stage.folder
     spec = {
         "servers": [[str(stage.server.socket), [one.target for one in stage.askers]]],
@@ -335,11 +330,4 @@ def _is_json(line: bytes) -> bool:
         return False
 
 
-PART = Part(
-    name="kills",
-    about="SIGKILL to the supervisor, at any moment and right after rows and presses, over ten sessions that ask on.",
-    unit="kills",
-    full=500,
-    short=10,
-    soak=soak,
-)
+PART = Part(__doc__, "kills", full=500, short=10, soak=soak)

@@ -1,6 +1,8 @@
-"""Prompts that a ground allows, of real programs and of agents, in three panes each: what is allowed is pressed.
+"""Prompts that a ground allows, of real programs, libraries and agents: in an empty pane, below a day's work (git
+push, npm install, tests that are called deletes..., 400 rows and more), and below a shell's line.
 
-As much as `soak hostile` says what is not pressed: counted by what the program received, which its exit status tells.
+What is allowed is pressed.  As much as `soak hostile` says what is not pressed: counted by what the program received,
+which its exit status tells.
 """
 
 from __future__ import annotations
@@ -17,10 +19,9 @@ from attrs import evolve
 from terminals import Server
 
 from soak.hostile_scenes.scene import Scene
-from soak.hostile_scenes.staged import PATIENCE_S, Result, Stage, policies, programs
+from soak.hostile_scenes.staged import PATIENCE_S, Result, Stage, policies, programs, worked
 from soak.legitimate_prompts import POLICIES, Prompt, persons, prompts
 from soak.parts import Figure, Part, Run
-from soak.staff import worked
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session
 from stallkit.transports.tmux.pane import TmuxTransport
@@ -38,7 +39,6 @@ Job = tuple[int, str, Prompt]
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` of the prompts in each pane, and those that are a person's."""
     _days_work(run.folder)
     asked = list(prompts())[: run.size]
     work = [(pane, prompt) for prompt in asked for pane in PANES]
@@ -59,13 +59,11 @@ def _days_work(folder: Path) -> None:
 
 
 def _prepared(server: Server) -> dict[str, Any]:
-    """What a worker needs: the policies, and the programs."""
     folder = server.socket.parent
     return {"policies": policies(folder, POLICIES), "bin": programs(folder), "engine": installed_engine()}
 
 
 def _scene(prompt: Prompt, pane: str) -> Scene:
-    """The prompt in that pane."""
     files = {**prompt.files, "ask": ASKS.format(script=prompt.script)}
     scene = Scene(name=prompt.name, run="bash ask", shows=prompt.shows, session=prompt.session, files=files, reads=True)
     if pane == PANES[1]:
@@ -104,7 +102,6 @@ def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
 
 
 def _look(stage: Stage, own: dict[str, Any], prompt: Prompt, result: Result, patience_s: float) -> None:
-    """Until it is pressed, or for so long."""
     transport = TmuxTransport(stage.scene.session, stage.server.options)
     until = time.monotonic() + patience_s
     while time.monotonic() < until and not result.said:
@@ -134,18 +131,10 @@ def _figures(found: Sequence[Result], count: int) -> list[Figure]:
     value = f"{len(pressed)} of {len(theirs)}"
     figures.append(Figure("prompts beside them that are a person's, and got a key", value, "0", not pressed))
     faults = [one for one in found if one.fault]
-    figures.append(Figure("prompts that could not be staged", str(len(faults)), "0", not faults))
+    figures.append(Figure.none("prompts that could not be staged", len(faults)))
     missing = [one.name for one in prompts(everything=True) if not all(map(shutil.which, one.needs))]
-    figures.append(Figure("left out, as its program is not there", ", ".join(missing) or "none", "told", True))
+    figures.append(Figure.told("left out, as its program is not there", ", ".join(missing) or "none"))
     return figures
 
 
-PART = Part(
-    name="legitimate",
-    about="Prompts that a ground allows, of real programs, libraries and agents: in an empty pane, below a day's work"
-    " (git push, npm install, tests that are called deletes..., 400 rows and more), and below a shell's line.",
-    unit="prompts, in each of three panes",
-    full=len(prompts()),
-    short=8,
-    soak=soak,
-)
+PART = Part(__doc__, "prompts, in each of three panes", full=len(prompts()), short=8, soak=soak)

@@ -18,8 +18,6 @@ from soak.hostile_scenes.scene import ANY_KEY, BUILD, DEPLOY, ENTER, LOOSE, YES_
 from soak.hostile_scenes.staged import BUTLER
 from stallkit.packs.screenfile import read_screen
 
-__all__ = ["POLICIES", "Prompt", "persons", "prompts"]
-
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 RULES = """format = 1
 name = "rules"
@@ -135,7 +133,6 @@ GIT = "git init -q .; git config user.name x; git config user.email x@example.or
 
 
 def _programs() -> Iterator[Prompt]:
-    """Programs that people run."""
     for apt in ("apt-get", "apt"):
         yield Prompt(
             f"{apt} install",
@@ -220,7 +217,6 @@ def _node(code: str) -> str:
 
 
 def _libraries() -> Iterator[Prompt]:
-    """Libraries that ask for programs."""
     one = "{type: 'confirm', name: 'x', message: 'Install the dependencies?'}"
     ends = ".then((it) => process.exit(it === true || it.x === true ? 0 : 1))"
     yield Prompt("click, confirm", f"{OWN} -c 'import click; click.confirm(\"Go on\", abort=True)'", "Go on")

@@ -1,4 +1,7 @@
-"""Random packs and screens: the engine, in each of its ways, beside the plain loop that specifies it."""
+"""Random packs on random screens made of what they look for: the engine beside a plain ordered loop.
+
+The loop specifies the engine, which is tried in each of its ways.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,6 @@ def _tried(number: int) -> tuple[int, int, str]:
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` screens or some more."""
     numbers = range(-(-run.size // (4 * CHUNK)))
     compared = matched = 0
     faults: list[str] = []
@@ -52,15 +54,8 @@ def soak(run: Run) -> list[Figure]:
     return [
         Figure("screens compared, by three searches each", f"{compared:,}", f"{run.size:,}", compared >= run.size),
         Figure("of them with a match", f"{matched:,}", "a tenth", matched >= run.size // 10),
-        Figure("differences", str(len(faults)), "0", not faults),
+        Figure.none("differences", len(faults)),
     ]
 
 
-PART = Part(
-    name="matching",
-    about="Random packs on random screens made of what they look for: the engine beside a plain ordered loop.",
-    unit="screens",
-    full=50_000,
-    short=500,
-    soak=soak,
-)
+PART = Part(__doc__, "screens", full=50_000, short=500, soak=soak)

@@ -1,4 +1,7 @@
-"""Two prompts in a row, the second a grave one whose default is yes: one answer must not answer both."""
+"""Two prompts in a row: single keys, lines and line editors, then a grave one whose default is yes.
+
+One answer must not answer both.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,6 @@ NOT_ASKED = ("a machine's press at three keys",)  # its letter and Enter are two
 
 @frozen
 class Stage:
-    """Where the pairs of one run are."""
-
     server: SoakServer
     folder: Path
     engine: Engine
@@ -76,7 +77,6 @@ def _machine(stage: Stage, pair: Pair, command: list[str]) -> str:
 
 
 def _given(stage: Stage, pair: Pair, command: list[str]) -> str:
-    """Keys that a policy read from the prompt."""
     transport = stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
     verdict, seen = observe(transport, stage.engine, watch_s=3)
     if verdict.match is None:
@@ -138,7 +138,6 @@ WAYS: dict[str, Callable[[Stage, Pair, list[str]], str]] = {
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` pairs, over all forms of the first question and all ways to answer it."""
     server, done = SoakServer(run.folder), count(1)
     stage = Stage(server, run.folder, installed_engine(), Desk(run.folder))
     every = [(form, way) for form in FORMS for way in WAYS]
@@ -172,11 +171,4 @@ def _of(found: list[str], told: list[tuple[Pair, str, str]]) -> str:
     return "; ".join([f"{len(found)} of {len(told)}", *found])
 
 
-PART = Part(
-    name="pairs",
-    about="Two prompts in a row: single keys, lines and line editors, then a grave one whose default is yes.",
-    unit="pairs of prompts",
-    full=216,
-    short=24,
-    soak=soak,
-)
+PART = Part(__doc__, "pairs of prompts", full=216, short=24, soak=soak)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Self
 
 from attrs import field, frozen
-
-__all__ = ["PARTS", "Figure", "Part", "Run", "part"]
 
 # In the order in which they are run; each is the module of that name beside this one, and takes 20 minutes at most.
 PARTS = ("injection", "targets", "flips", "spoofing", "hostile", "legitimate", "claude")
@@ -26,6 +24,18 @@ class Figure:
     must: str  # "0"
     holds: bool
 
+    @classmethod
+    def told(cls, name: str, value: object) -> Self:
+        """One that may be anything."""
+        return cls(name, str(value), "told", True)
+
+    @classmethod
+    def none(cls, name: str, count: int, of: object = "") -> Self:
+        """A count that must be 0."""
+        return cls(
+            name, f"{count:,}{f' of {of:,}' if isinstance(of, int) else f' of {of}' if of else ''}", "0", count == 0
+        )
+
 
 @frozen
 class Run:
@@ -38,14 +48,22 @@ class Run:
 
 @frozen
 class Part:
-    """A part: `full` and `short` are how many of what `unit` says."""
+    """A part: `full` and `short` are how many of what `unit` says; its module's words begin with what it is about."""
 
-    name: str
-    about: str  # one line, for the report
+    words: str
     unit: str
     full: int
     short: int
     soak: Callable[[Run], list[Figure]]
+
+    @property
+    def name(self) -> str:
+        return self.soak.__module__.rpartition(".")[2]
+
+    @property
+    def about(self) -> str:
+        """One line, for the report."""
+        return " ".join(self.words.partition("\n\n")[0].split())
 
     def run(self, size: int, folder: Path, tell: Callable[[int], None] = lambda done: None) -> dict[str, object]:
         """The figures of one run, as plain values."""
@@ -62,6 +80,5 @@ class Part:
 
 
 def part(name: str) -> Part:
-    """The part of that name."""
     found: Part = import_module(f"soak.{name}").PART
     return found

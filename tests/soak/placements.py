@@ -1,7 +1,8 @@
-"""Files of settings that an agent, or another user, could have placed where a person types commands: none of them acts.
+"""Files of settings where a person types commands, placed by an agent or another user: what they make happen.
 
-Every placement meets every command that reads settings; what would act leaves a mark.  Beside it, what a person lets
-decide does act: the same file as the user's own, by ``--config``, and in a directory that was allowed.
+None of them acts.  Every placement meets every command that reads settings; what would act leaves a mark.  Beside it,
+what a person lets decide does act: the same file as the user's own, by ``--config``, and in a directory that was
+allowed.
 """
 
 from __future__ import annotations
@@ -72,7 +73,6 @@ class Ground:
         (self.folder / "tmux").chmod(0o700)
 
     def ask(self) -> None:
-        """Have a session ask."""
         asks = ASKS.format(marks=shlex.quote(str(self.marks)))
         self.run("tmux", "-f", "/dev/null", "new", "-d", "-s", "asks", "bash", "-c", asks)
 
@@ -152,7 +152,6 @@ state = ["ended", "gone"]
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def call(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """The end of a command of stallkit."""
         return self.run(str(Path(sys.executable).parent / "stallkit"), *words, cwd=cwd)
 
     def allow(self, folder: Path) -> None:
@@ -161,7 +160,6 @@ state = ["ended", "gone"]
             allow(folder, read_settings(folder / "stallkit.toml"))
 
     def acted(self) -> list[str]:
-        """What left a mark."""
         return sorted([path.name for path in self.marks.iterdir()] + ["webhook"] * bool(self.site.got))
 
     def end(self) -> None:
@@ -407,7 +405,6 @@ def _placed(
 
 
 def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
-    """What acted, by who let it."""
     found = {}
     try:
         ground.ask()
@@ -432,11 +429,4 @@ def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
     return found
 
 
-PART = Part(
-    name="placements",
-    about="Files of settings where a person types commands, placed by an agent or another user: what they make happen.",
-    unit="placements",
-    full=len(PLACEMENTS),
-    short=3,
-    soak=soak,
-)
+PART = Part(__doc__, "placements", full=len(PLACEMENTS), short=3, soak=soak)

@@ -1,4 +1,9 @@
-"""Edits of both proxies of a sandbox while it uses them: nothing under way is lost, nothing wrong reaches them."""
+"""The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and `stallkit
+egress edit` while clients send requests through both and agents hold notices, which the edits answer; edits with
+an error, and routes whose upstream is down, are tried between them.
+
+Nothing under way is lost, nothing wrong reaches them.
+"""
 
 from __future__ import annotations
 
@@ -205,11 +210,9 @@ class _Soak:
             Figure("edits of routes, applied", f"{codes['routes 0']}", f"{size}", codes["routes 0"] == size),
             Figure("edits of hosts, applied", f"{codes['egress 0']}", f"{size}", codes["egress 0"] == size),
             _requests(load, size),
-            Figure(
+            Figure.told(
                 "requests through tinyproxy that its restarts failed",
                 f"{tally['tinyproxy failed']} of {tally['tinyproxy']:,}",
-                "told",
-                True,
             ),
             _none("held notices that were dropped", tally["held failed"], len(self.given), AGENTS * size),
             _none("held notices with another reply than the edit's", wrong, len(self.given), AGENTS * size),
@@ -217,7 +220,7 @@ class _Soak:
                 "edits with an error, refused", f"{codes['broken 2']}", f"{4 * size}", codes["broken 2"] == 4 * size
             ),
             Figure("routes whose upstream is down, applied", f"{codes['dead 0']}", f"{size}", codes["dead 0"] == size),
-            Figure("files that these left changed", f"{self.touched}", "0", self.touched == 0),
+            Figure.none("files that these left changed", self.touched),
             Figure("signals to nginx for edits with an error", f"{reloads - due}", "0", reloads == due),
             Figure("audit logs that are whole", "all" if verified == 0 else "not all", "all", verified == 0),
         ]
@@ -236,13 +239,4 @@ def _none(name: str, failed: int, of: int, least: int) -> Figure:
     return Figure(name, f"{failed} of {of:,}", f"0 of {least:,} at least", failed == 0 and of >= least)
 
 
-PART = Part(
-    name="reloads",
-    about="The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and "
-    "`stallkit egress edit` while clients send requests through both and agents hold notices, which the edits answer; "
-    "edits with an error, and routes whose upstream is down, are tried between them.",
-    unit="reloads",
-    full=20,
-    short=2,
-    soak=soak,
-)
+PART = Part(__doc__, "reloads", full=20, short=2, soak=soak)

@@ -10,12 +10,10 @@ from typing import Any
 
 from soak.parts import PARTS
 
-__all__ = ["dated", "with_section"]
-
 _HEAD = """# How reliable it is
 
 Written by `scripts/soak`, which runs each part against real tmux servers, real programs and real signals
-(`tests/soak`), and by `scripts/live`. A short form of each is in `scripts/test`. Every figure is of one run of its
+(`tests/soak`), and by `scripts/live`. A short form of each is in `scripts/nightly`. Every figure is of one run of its
 part; zeros are of so many tries, and no more than that.
 """
 

@@ -1,24 +1,332 @@
-"""Two supervisors over terminals that show prompts which nobody asks; one also over real ones at the same time."""
+"""Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one with a rule for all.
+
+A hostile scene is one of `WAYS` over one of the texts: the words that policies press at, dialogs, and the example
+screens of all packs.  Nothing in it waits for the answer that its screen seems to ask for.  A real prompt is of a
+real program that waits for just the answer which a rule may allow.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import random
+import shlex
 import signal
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
-from attrs import define
+from attrs import define, frozen
 from terminals import Server, wait_for
 
-from soak.answerable import Answerable, answerable
+from soak.forged import AGENTS, COMPACT, TRUST, TRUST_ROWS
+from soak.hostile_scenes.staged import end_all, held, read_by, tree
 from soak.nursery import Nursery, kill
 from soak.parts import Figure, Part, Run
-from soak.trees import end_all, held, read_by, tree
-from soak.unasked import Hostile, hostile_scenes
+from stallkit.packs.screenfile import read_screen
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = (
+    *("Press any key to continue...", "Press any key to continue . . . ", "Hit any key to continue"),
+    *("Press [Enter] to continue...", "Press ENTER to continue ", "-- press return --", "Press Enter to continue..."),
+)
+YES = (
+    *("Proceed? [y/N] ", "Do you want to continue? [Y/n] ", "Ok to proceed? (y) ", "Is this OK? (yes) "),
+    *("Proceed ([y]/n)? ", "Shall I continue? ", "Continue? (y/N) ", "? Install the dependencies? › (Y/n)"),
+)
+DIALOG = (
+    "\033[?25l" + TRUST + TRUST_ROWS,
+    "\033[?25l" + COMPACT,
+    "┌──────────────────────────────┐\n│ Installation finished.       │\n├──────────────────────────────┤\n"
+    "│            <  OK  >          │\n└──────────────────────────────┘",
+)
+WORDS = KEYS + YES + DIALOG
+CHAT = (
+    "● The script stops there. It shows:\n\n    {}\n\n  and that is why it never came further.\n",
+    "> why does it hang?\n\n● It waits at a prompt:\n\n```\n{}\n```\n\n✻ Thinking… (12s · esc to interrupt)\n",
+    'user: what does it say?\nassistant: it says "{}"\n',
+)
+
+
+@frozen
+class Hostile:
+    """One scene: `command` runs in a folder of its own with `files` in it; `typed` is what a person typed, no Enter.
+
+    `reads`: it reads the terminal, for something else, so what it was given shows in what its processes have read.
+    """
+
+    way: str
+    number: int
+    command: tuple[str, ...]
+    shows: str
+    files: dict[str, str]
+    typed: tuple[str, ...] = ()
+    reads: bool = False
+
+
+def _bash(script: str) -> tuple[str, ...]:
+    return ("bash", "--norc", "--noprofile", "-c", script)
+
+
+# There are many, and what watches them needs the cores as well: at the lowest priority, in a session's own group too.
+_LAST = "{ renice -n 19 $BASHPID; echo 19 > /proc/self/autogroup; } >/dev/null 2>&1"
+BUSY = f"{_LAST}; while :; do :; done"
+IDLE = "while :; do sleep 0.5; done"
+Way = Callable[[str, random.Random], tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]]
+
+
+def _script(script: str, reads: bool = False, **files: str) -> Way:
+    return lambda words, chance: (_bash(script), {"text": words, **files}, (), reads)
+
+
+def _node(code: str) -> Way:
+    return lambda words, chance: (("node", "-e", code, "--", words), {}, (), True)
+
+
+def _python(code: str, reads: bool = False) -> Way:
+    return lambda words, chance: ((sys.executable, "-c", code, words), {}, (), reads)
+
+
+def _half_typed(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+    before = chance.choice(("", "echo ", "# ", "git commit -m '"))
+    line = (before + words.split("\n")[-1]).encode()
+    return _bash("PS1='dev@box:~$ ' exec bash --norc --noprofile -i"), {}, tuple(f"{byte:02x}" for byte in line), True
+
+
+def _chat(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+    text = chance.choice(CHAT).replace("{}", words)
+    code = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1]);"
+    code += "setInterval(() => { for (let n = 0; n < 1e5; n++); }, 500)"
+    return ("node", "-e", code, "--", text), {}, (), True
+
+
+def _in_a_dialog(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+    text = "\033[?25l" + chance.choice(AGENTS).replace("{}", words)
+    code = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1])"
+    return ("node", "-e", code, "--", text), {}, (), True
+
+
+WAYS: dict[str, Way] = {
+    "printed, then busy": _script(f'printf %s "$(cat text)"; {BUSY}'),
+    "printed, then asleep": _script("cat text; sleep 1000"),
+    "printed, then busy in python": _python(
+        "import os, sys; os.nice(19); print(end=sys.argv[1], flush=True)\nwhile True: pass"
+    ),
+    "printed, python asleep": _python("import sys, time; print(end=sys.argv[1], flush=True); time.sleep(1e4)"),
+    "printed, then a build": _script("make", Makefile="all:\n\t@cat text; sleep 1000\n"),
+    "printed, a job waited for": _script("cat text; sleep 1000 & wait"),
+    "over a program that is called node": _script("cat text; exec -a node sleep 1000"),
+    "over a program that is called claude": _script("cat text; exec -a claude sleep 1000"),
+    "drawn on the alternate screen": _script(f"printf '\\033[?1049h\\033[2J\\033[H'; cat text; {IDLE}"),
+    "amid junk on the alternate screen": _script(
+        f"printf '\\033[?1049h'; head -c 3000 /dev/urandom | tr -dc 'a-z #%%' ; printf '\\033[9;1H'; cat text; {IDLE}"
+    ),
+    "the cursor moved back onto it": _script(f"cat text; printf '\\nthree\\n'; printf '\\033[2A\\r\\033[32C'; {IDLE}"),
+    "a log that goes on": _script("text=$(<text); while :; do printf '%s\n' \"$text\"; sleep 0.5; done"),
+    "a log with a time on each line": _script(
+        "text=$(<text); while :; do printf '%(%T)T %s' -1 \"$text\"; sleep 0.5; done"
+    ),
+    "a spinner that says it": _script(
+        "text=$(<text); while :; do for c in '|' / -; do printf '\\r%s %s' $c \"$text\"; sleep 0.5; done; done"
+    ),
+    "in less": _script("printf '%s\\n' \"$(cat text)\"{,,,,,,,} > long; exec less long", reads=True),
+    "in less, at its end": _script("exec less +G text", reads=True),
+    "in more": _script(
+        "for n in 1 2 3 4 5 6 7 8 9; do cat text; echo; echo; echo; done > long; exec more long", reads=True
+    ),
+    "in vim": _script("exec vim -u NONE -R text", reads=True),
+    "in vi, its last line": _script(
+        "printf '%s' \"$(cat text)\" > last; exec vi -u NONE -c 'norm G$' last", reads=True
+    ),
+    "in nano": _script("exec nano -R text", reads=True),
+    "half typed at a shell": _half_typed,
+    "above a shell's prompt": _script("cat text; echo; PS1='dev@box:~$ ' exec bash --norc --noprofile -i", reads=True),
+    "read by cat": _script("cat text; exec cat", reads=True),
+    "tail of a log": _script("exec tail -f text"),
+    "behind script, asleep": _script("exec script -q -c 'cat text; exec sleep 1000' /dev/null", reads=True),
+    "behind script, busy": _script(f"exec script -q -c 'cat text; {BUSY}' /dev/null", reads=True),
+    "a diff": _script(
+        "git init -q . ; touch x; git add x; git -c user.name=x -c user.email=x@x commit -qm x; cp text x;"
+        f" git --no-pager diff; {IDLE}"
+    ),
+    "a diff in less": _script(
+        "git init -q .; touch x; git add x; git -c user.name=x -c user.email=x@x commit -qm x; cp text x;"
+        " LESS=R exec git -c core.pager=less diff",
+        reads=True,
+    ),
+    "quoted in a chat": _chat,
+    "in a dialog of an agent": _in_a_dialog,
+    "answered, then busy": _python(
+        "import sys, time; sys.stdout.write(sys.argv[1]); print('y', flush=True); time.sleep(1e4)"
+    ),
+    "its answer comes from elsewhere": _script("cat text; sleep 1000 | bash -c 'read -n1 x'"),
+    "a secret below it": _script("cat text; echo; read -s -p 'Password: ' x; sleep 100", reads=True),
+    "a secret asked by the words": _script(
+        "read -s -p 'Type the passphrase and press Enter to continue: ' x", reads=True
+    ),
+    "a harmful question below it": _script(
+        "cat text; echo; read -p 'Delete all volumes? [y/N] ' x; sleep 100", reads=True
+    ),
+    "a menu below it": _script("cat text; echo; PS3='which? '; select x in drop keep; do :; done", reads=True),
+    "a REPL below it": _script(f"cat text; echo; exec {shlex.quote(sys.executable)} -q -i -c ''", reads=True),
+    "a job that was stopped": _script("cat text; kill -STOP $BASHPID; sleep 1000"),
+    "a node that computes": _node(
+        "process.stdin.resume(); process.stdout.write(process.argv[1]); require('os').setPriority(19);"
+        "setTimeout(() => { for (;;); }, 50)"
+    ),
+    "a node that prints on": _node(
+        "process.stdin.setRawMode(true); process.stdin.resume();"
+        "setInterval(() => process.stdout.write('\\n' + process.argv[1] + '\\nstep ' + Date.now()), 300)"
+    ),
+}
+
+
+def hostile_scenes(count: int) -> Sequence[Hostile]:
+    """So many scenes, always the same: each way over words in turn, and each third an example screen of a pack."""
+    screens = sorted(ROOT.glob("plugins/*/src/*/screens/*/hit-*.txt"))
+    docs = sorted(ROOT.glob("docs/*.md")) + sorted(ROOT.glob("plugins/*/src/*/signatures.toml"))
+    random.Random(6).shuffle(screens)
+    scenes = []
+    ways = list(WAYS.items())
+    for number in range(count):
+        chance = random.Random(number)
+        if number % 3 == 2:
+            scenes.append(_picture(number, screens[number // 3 % len(screens)], chance))
+        elif number % 30 == 1:
+            scenes.append(_document(number, chance.choice(docs), chance))
+        else:
+            way, make = ways[number % len(ways)]
+            words = WORDS[(number // len(ways) * 7 + number) % len(WORDS)]
+            command, files, typed, reads = make(words, chance)
+            shows = "" if "urandom" in str(command) else _piece(words)
+            if "secret asked" in way:
+                shows = "passphrase"
+            scenes.append(Hostile(way, number, command, shows, files, typed, reads))
+    return scenes
+
+
+def _picture(number: int, path: Path, chance: random.Random) -> Hostile:
+    """An example screen, its cursor where it was, printed by a program that asks nothing."""
+    screen = read_screen(path).screen
+    place = f"\033[{screen.cursor.row + 1};{screen.cursor.column + 1}H" if screen.cursor is not None else ""
+    hidden = "\033[?25l" if screen.cursor is not None and screen.cursor.visible is False else ""
+    text = "\033[2J\033[H" + screen.text.replace("\n", "\r\n") + place + hidden
+    end = chance.choice(("exec sleep 1000", IDLE, "exec -a node sleep 1000", "exec -a claude sleep 1000"))
+    name = str(path.relative_to(ROOT / "plugins"))
+    return Hostile(f"screen {name}", number, _bash(f"cat text; {end}"), "", {"text": text})
+
+
+def _document(number: int, path: Path, chance: random.Random) -> Hostile:
+    lines = path.read_text().split("\n")
+    start = chance.randrange(max(1, len(lines) - 22))
+    text = "\n".join(lines[start : start + 22])
+    end = chance.choice(("exec sleep 1000", IDLE, BUSY))
+    return Hostile(f"cat of {path.name} from line {start}", number, _bash(f"cat text; {end}"), "", {"text": text})
+
+
+def _piece(words: str) -> str:
+    """Some of it that shows unbroken wherever it is printed."""
+    return json.loads(json.dumps(words)).split("\n")[0].replace("\033[?25l", "").split()[0]
+
+
+LIBRARIES = ROOT / ".cache" / "npm"
+KEY = (
+    "Press any key to continue...",
+    "Press any key to continue . . . ",
+    "Hit any key to continue",
+    "Press any key to proceed",
+)
+RETURN = ("Press [Enter] to continue...", "Press ENTER to continue ", "-- press return --", "Hit RETURN to continue")
+QUESTION = (
+    "Proceed? [y/N] ",
+    "Do you want to continue? [Y/n] ",
+    "Proceed ([y]/n)? ",
+    "Go on? [y/n] ",
+    "Continue? (y/N) ",
+)
+_FROM = "const from = require('node:module').createRequire(process.argv[1]);"
+_ONE = "type: 'confirm', name: 'x', message: 'Install the dependencies?'"
+_ASKS = {  # enquirer's is of severity high: no rule may answer it
+    "prompts": f"from('prompts')({{{_ONE}}})",
+    "inquirer": f"import(from.resolve('inquirer')).then((it) => it.default.prompt([{{{_ONE}}}]))",
+}
+PERHAPS = ("Ok to proceed? (y) ", "Is this OK? (yes) ")
+
+
+@frozen
+class Answerable:
+    """One prompt; the program ends once it is answered, with status 0, and `left` is what it may leave unread."""
+
+    name: str
+    command: tuple[str, ...]
+    shows: str
+    left: frozenset[bytes] = frozenset({b""})
+
+
+def _pauses(words: str, enter: str) -> list[Answerable]:
+    python, shell = sys.executable, shlex.quote
+    first, last = words.split()[1], enter.split()[1]
+    return [
+        Answerable("bash, read -n1", ("bash", "-c", f"read -rsn1 -p {shell(words)} x"), first),
+        Answerable("bash, read -n1, seen", ("bash", "-c", f"echo; read -rn1 -p {shell(words)} x"), first),
+        Answerable("bash, read", ("bash", "-c", f"echo; echo; read -rp {shell(enter)} x"), last),
+        Answerable("sh, read", ("sh", "-c", f"printf %s {shell(enter)}; read x"), last),
+        Answerable("python, input", (python, "-c", f"input({enter!r})"), last),
+        Answerable(
+            "python, cbreak",
+            (python, "-c", f"import sys, tty; tty.setcbreak(0); print(end={words!r}, flush=True); sys.stdin.read(1)"),
+            first,
+        ),
+        Answerable("perl", ("perl", "-e", f"$| = 1; print q({enter}); <STDIN>"), last),
+        Answerable(
+            "node, raw mode",
+            ("node", "-e", "process.stdin.setRawMode(true); process.stdout.write(process.argv[1]);"
+             "process.stdin.once('data', () => process.exit(0))", "--", words),
+            first,
+        ),
+        Answerable(
+            "node, readline",
+            ("node", "-e", "require('readline').createInterface({input: process.stdin, output: process.stdout})"
+             ".question(process.argv[1], () => process.exit(0))", "--", enter),
+            last,
+        ),
+        Answerable("script", ("script", "-q", "-c", f"bash -c 'read -rsn1 -p \"{words}\" x'", "/dev/null"), first),
+    ]  # fmt: skip
+
+
+def _questions(words: str, perhaps: str) -> list[Answerable]:
+    python, shell = sys.executable, shlex.quote
+    first = words.split()[0]
+    found = [
+        Answerable("bash, read -p", ("bash", "-c", f"read -rp {shell(words)} x; [ $x = y ]"), first),
+        Answerable("bash, below text", ("bash", "-c", f"seq 5; echo done; read -rp {shell(words)} x"), first),
+        Answerable("sh, a default", ("sh", "-c", f"printf %s {shell(perhaps)}; read x"), perhaps.split()[0]),
+        Answerable("python, input", (python, "-c", f"assert input({words!r}) == 'y'"), first),
+        Answerable("click.confirm", (python, "-c", "import click; assert click.confirm('Go on')"), "Go on"),
+        Answerable("perl", ("perl", "-e", f"$| = 1; print q({words}); <STDIN> eq qq(y\\n) or die"), first),
+        Answerable("dialog, a message", ("dialog", "--msgbox", "Installation finished.", "8", "40"), "finished"),
+        Answerable("whiptail, a message", ("whiptail", "--msgbox", "All is finished.", "8", "40"), "finished"),
+    ]  # fmt: skip
+    for library, code in _ASKS.items():
+        if (LIBRARIES / "node_modules" / library).is_dir():
+            command = ("node", "-e", f"{_FROM}{code}.then(() => process.exit(0))", str(LIBRARIES / "package.json"))
+            found.append(Answerable(f"{library}, confirm", command, "dependencies"))
+    return found
+
+
+def answerable(count: int) -> Sequence[Answerable]:
+    """So many, always the same; each other one says yes, the rest go on."""
+    chosen: list[Answerable] = []
+    for number in range(count):
+        chance = random.Random(number)
+        pauses = _pauses(chance.choice(KEY), chance.choice(RETURN))
+        questions = _questions(chance.choice(QUESTION), chance.choice(PERHAPS))
+        kind = questions if number % 2 else pauses
+        chosen.append(kind[number // 2 % len(kind)])
+    return chosen
+
 
 BATCH = 32  # hostile scenes, and as many real prompts, on one server at a time
 WATCH_S = 7.0  # that every scene is watched for by both: two looks make a verdict sure, and one a third of a second
@@ -33,8 +341,6 @@ MEDIUM = f'format = 1\nname = "medium"\n[[rule]]\ndo = "press"\nsignature = [{AL
 
 @define
 class Pane:
-    """One terminal of a batch."""
-
     name: str
     scene: Hostile | Answerable
     record: Path
@@ -43,7 +349,6 @@ class Pane:
 
     @property
     def notes(self) -> list[list[str]]:
-        """What the recorder wrote down."""
         return [line.split(" ") for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
     def got(self, name: str) -> bytes:
@@ -52,12 +357,10 @@ class Pane:
 
     @property
     def status(self) -> int | None:
-        """How the program ended by itself."""
         return next((int(note[1]) for note in self.notes if note[0] == "status" and note[1] != "None"), None)
 
 
 def soak(run: Run) -> list[Figure]:
-    """Batches of hostile scenes and real prompts, until there were so many of each."""
     hostile, real = hostile_scenes(run.size), answerable(run.size)
     tally: Counter[str] = Counter()
     failures: list[str] = []
@@ -73,13 +376,13 @@ def soak(run: Run) -> list[Figure]:
     return [
         Figure("bytes that came to hostile scenes", f"{tally['stray']} in {size} scenes", "0", tally["stray"] == 0),
         Figure("real prompts answered", f"{tally['answered']} of {size}", "99 %", tally["answered"] >= 0.99 * size),
-        Figure("real prompts that got more than their answer", str(tally["twice"]), "0", tally["twice"] == 0),
+        Figure.none("real prompts that got more than their answer", tally["twice"]),
         Figure("hostile scenes there to the end", f"{tally['stood']} of {size}", "all", tally["stood"] == size),
         Figure("hostile scenes judged by both", f"{tally['judged']} of {size}", "all", tally["judged"] == size),
         Figure(
             "events that say a key was pressed", str(tally["said"]), "as answered", tally["said"] >= tally["answered"]
         ),
-        Figure("supervisors that failed", str(tally["crashed"]), "0", tally["crashed"] == 0),
+        Figure.none("supervisors that failed", tally["crashed"]),
     ]
 
 
@@ -209,11 +512,4 @@ def _read_below(pid: int) -> int:
     return sum(read_by(tree(pid)[1:]).values())
 
 
-PART = Part(
-    name="spoofing",
-    about="Prompts that nobody asks, and real ones, watched by two supervisors: careful, and one with a rule for all.",
-    unit="hostile scenes, and as many real prompts",
-    full=320,
-    short=12,
-    soak=soak,
-)
+PART = Part(__doc__, "hostile scenes, and as many real prompts", full=320, short=12, soak=soak)

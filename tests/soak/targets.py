@@ -1,4 +1,7 @@
-"""Sessions of confusable names that end, move and come again between look and press: who gets the key?"""
+"""Confusable names; sessions, panes and servers killed, renamed, respawned, restarted between look and press.
+
+Who gets the key?
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,6 @@ _ANY = Forced(Keys.parse(KEY))
 
 @define
 class _Set:
-    """One set of sessions on a server of its own."""
-
     number: int
     server: SoakServer
     folder: Path
@@ -135,8 +136,6 @@ def _look_again(given: _Set, seen: Snapshot, engine: Engine) -> dict[str, Callab
 
 @define
 class _Tally:
-    """What came of all sets."""
-
     pressed: int = 0
     arrived: int = 0
     lost: int = 0  # told as pressed, not arrived, though the pane and its program lived on
@@ -146,13 +145,11 @@ class _Tally:
     refused: Counter[str] = field(factory=Counter)
 
     def add(self, more: _Tally) -> None:
-        """Count what came of one set among the others."""
         for name in ("pressed", "arrived", "lost", "stray", "misnamed", "silent", "refused"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
 
 
 def _one(number: int, folder: Path, engine: Engine) -> _Tally:
-    """One set; what came of it."""
     tally = _Tally()
     folder.mkdir()
     (folder / "bytes").mkdir()
@@ -245,7 +242,6 @@ def _count(given: _Set, seen: Snapshot | None, tally: _Tally, where: str, *, pre
 
 
 def soak(run: Run) -> list[Figure]:
-    """`run.size` sets of names."""
     tally, engine = _Tally(), installed_engine()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         jobs = [threads.submit(_one, number, run.folder / f"set{number}", engine) for number in range(run.size)]
@@ -256,20 +252,13 @@ def soak(run: Run) -> list[Figure]:
         print(line, file=sys.stderr)
     refusals = ", ".join(f"{count} {what}" for what, count in tally.refused.most_common())
     return [
-        Figure("keys in a pane or program that was not looked at", f"{len(tally.stray)}", "0", not tally.stray),
-        Figure("looks at a pane of another name", f"{len(tally.misnamed)}", "0", not tally.misnamed),
-        Figure("refusals without a reason", f"{len(tally.silent)} of {tally.refused.total()}", "0", not tally.silent),
-        Figure("told as pressed, and lost", f"{tally.lost} of {tally.pressed}", "0", tally.lost == 0),
+        Figure.none("keys in a pane or program that was not looked at", len(tally.stray)),
+        Figure.none("looks at a pane of another name", len(tally.misnamed)),
+        Figure.none("refusals without a reason", len(tally.silent), tally.refused.total()),
+        Figure.none("told as pressed, and lost", tally.lost, tally.pressed),
         Figure("keys that arrived", str(tally.arrived), "some", tally.arrived > 0),
-        Figure("refused or not found, by what had happened", refusals, "told", True),
+        Figure.told("refused or not found, by what had happened", refusals),
     ]
 
 
-PART = Part(
-    name="targets",
-    about="Confusable names; sessions, panes and servers killed, renamed, respawned, restarted between look and press.",
-    unit="sets of names",
-    full=1_000,
-    short=16,
-    soak=soak,
-)
+PART = Part(__doc__, "sets of names", full=1_000, short=16, soak=soak)

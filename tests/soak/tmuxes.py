@@ -12,8 +12,6 @@ from terminals import Server, wait_for
 
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["WANTED", "Recorder", "SoakServer", "versions"]
-
 FETCHED = Path(__file__).resolve().parents[2] / ".cache" / "tmux"
 WANTED = ("3.1c", "3.3a", "3.5a")
 # Every byte that comes goes to a file, as it is; the file is there as soon as the terminal is raw.
@@ -23,7 +21,6 @@ RECORD_OWN = 'stty raw -echo; exec cat >"$0/$$"'
 
 
 def versions() -> dict[str, str]:
-    """The binaries that are there, by version."""
     found = {}
     for binary in [shutil.which("tmux") or "tmux", *sorted(map(str, FETCHED.glob("*/tmux")))]:
         said = subprocess.run([binary, "-V"], capture_output=True, text=True, check=True).stdout

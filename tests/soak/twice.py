@@ -1,4 +1,4 @@
-"""Prompts of a real session that two people answer at the same moment, from two terminals."""
+"""A supervisor files each prompt of a session; two processes of `stallkit stuck reply` answer it at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def soak(run: Run) -> list[Figure]:
     wrong = sum(one != other for one, other in zip(got, wanted, strict=False)) + abs(len(got) - len(wanted))
     others = codes.total() - codes[0]
     return [
-        Figure("prompts that got another answer than one y", f"{wrong} of {run.size}", "0", wrong == 0),
+        Figure.none("prompts that got another answer than one y", wrong, run.size),
         Figure("answers that were told they were first", f"{codes[0]} of {codes.total()}", "half", codes[0] == others),
         Figure("others told: nothing pressed (2), over (4)", f"{codes[2]}, {codes[4]}", "half", True),
     ]
@@ -47,11 +47,4 @@ def _heard(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
-PART = Part(
-    name="twice",
-    about="A supervisor files each prompt of a session; two processes of `stallkit stuck reply` answer it at once.",
-    unit="prompts",
-    full=100,
-    short=4,
-    soak=soak,
-)
+PART = Part(__doc__, "prompts", full=100, short=4, soak=soak)

@@ -25,8 +25,6 @@ from terminals import wait_for
 
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["LIVES", "ORDERED", "SCENES", "Mode", "Scene", "Stage", "Truth", "pane", "program"]
-
 ASLEEP_S = 3.0  # that a server is stopped
 
 SHOW = 'echo "$0"; exec cat'
@@ -54,8 +52,6 @@ Scene = Callable[["Stage"], Iterator[None]]
 
 
 class Mode(StrEnum):
-    """What becomes of the monitor."""
-
     ALONE = "it found it by itself"
     ASKED = "it was asked"
     BEFORE = "killed before"
@@ -123,7 +119,6 @@ class Stage:
     def ended(
         self, session: Session, cause: Cause, code: int | None = None, number: int | None = None, **more: Any
     ) -> None:
-        """Say how it ended."""
         ways: tuple[Way, ...] = ((cause, code, number),)
         if cause in _WITNESSED and self.mode not in LIVES:
             gone = (Cause.SERVER_GONE, None, None)

@@ -3,21 +3,26 @@
 import os
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
 
 import pexpect
+import pexpect.fdpexpect
+import pexpect.popen_spawn
 import pytest
+from attrs import evolve
+from stallkit_supervisor import Supervisor
 from terminals import Server
 
-from stallkit.errors import TransportError
+from stallkit import Engine, check, open_target
+from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import MemoryTransport, check_transport
 from stallkit.testing.checks import Session, Stage
-from stallkit.transports.base import Transport
+from stallkit.transports.base import Moving, Transport, closing_of
 from stallkit.transports.pexpect import PexpectTransport
 from stallkit.transports.pty import PtyTransport
 
@@ -48,10 +53,9 @@ def test_pty(folders: Iterator[Path]) -> None:
     assert check_transport(make) >= 8
 
 
-@pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_pexpect(folders: Iterator[Path], encoding: str | None) -> None:
+def test_pexpect(folders: Iterator[Path]) -> None:
     @contextmanager
-    def make() -> Iterator[Session]:
+    def make(encoding: str | None) -> Iterator[Session]:
         stage = Staged(next(folders))
         spawn = pexpect.spawn(stage.command[0], stage.command[1:], encoding=encoding)
         spawn.delayafterclose = spawn.ptyproc.delayafterclose = 0  # it would sleep at the end of each check
@@ -62,7 +66,8 @@ def test_pexpect(folders: Iterator[Path], encoding: str | None) -> None:
             stage.transport.close()
             spawn.close(force=True)
 
-    assert check_transport(make) >= 8
+    for encoding in (None, "utf-8"):
+        assert check_transport(lambda encoding=encoding: make(encoding)) >= 8
 
 
 @pytest.mark.e2e
@@ -111,21 +116,14 @@ def test_acme_installed_as_a_distribution_of_its_own(tmp_path: Path, stallkit_co
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(tmp_path), str(ACME)], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    program = "\n".join(
-        [
-            "from stallkit import Engine, open_target",
-            "from stallkit.transports.targets import schemes",
-            "assert 'acme' in schemes()",
-            "print(open_target('acme:x').capture().screen.prompt_line.text)",
-        ]
-    )
-    seen = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    program = """
+from stallkit import open_target
+from stallkit.transports.targets import schemes
+assert 'acme' in schemes()
+print(open_target('acme:x').capture().screen.prompt_line.text)
+"""
+    words = [sys.executable, "-c", program]
+    seen = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
     assert seen.stdout == "Proceed? [y/N] \n"
     checked = subprocess.run([stallkit_command, "check", "acme:x"], env=environment, check=False, capture_output=True)
     assert (checked.returncode, checked.stderr) == (2, b""), checked
@@ -190,23 +188,125 @@ class Cursorless(MemoryTransport):
         super().show(Screen.from_text(screen.text, cursor=(0, 5)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "failures"),
-    [
-        (Forgetful, {"keys after a change are refused", "keys for another session are refused"}),
-        (Doubling, {"keys arrive once and exactly", "keys after a change", "keys for another"}),
-        (Losing, {"keys arrive once and exactly"}),
-        (Immortal, {"an end is seen", "closing twice"}),
-        (Confusing, {"an end is seen"}),
-        (Foreign, {"an end is seen", "closing twice"}),
-        (Nameless, {"an end is seen", "closing twice"}),
-        (Cursorless, {"the cursor is behind the text"}),
-    ],
-)
-def test_the_suite_finds_a_broken_transport(kind: type[MemoryTransport], failures: set[str]) -> None:
-    with pytest.raises(AssertionError) as raised:
-        check_transport(lambda: scripted(kind), deadline_s=0.1)
-    found = str(raised.value).split("\n  ")[1:]
-    assert len(found) == len(failures), found
-    for failure in failures:
-        assert any(line.startswith(failure) for line in found), found
+BROKEN: dict[type[MemoryTransport], set[str]] = {
+    Forgetful: {"keys after a change are refused", "keys for another session are refused"},
+    Doubling: {"keys arrive once and exactly", "keys after a change", "keys for another"},
+    Losing: {"keys arrive once and exactly"},
+    Immortal: {"an end is seen", "closing twice"},
+    Confusing: {"an end is seen"},
+    Foreign: {"an end is seen", "closing twice"},
+    Nameless: {"an end is seen", "closing twice"},
+    Cursorless: {"the cursor is behind the text"},
+}
+
+
+def test_the_suite_finds_a_broken_transport() -> None:
+    for kind, failures in BROKEN.items():
+        with pytest.raises(AssertionError) as raised:
+            check_transport(lambda kind=kind: scripted(kind), deadline_s=0.1)
+        found = str(raised.value).split("\n  ")[1:]
+        assert len(found) == len(failures), (kind, found)
+        assert all(any(line.startswith(failure) for line in found) for failure in failures), (kind, found)
+
+
+def test_a_script_answers_keys_with_screens() -> None:
+    transport = MemoryTransport("Proceed? [y/N] ", on_keys=lambda keys: "yes" if keys == b"y\r" else None)
+    seen = transport.capture()
+    transport.send(Keys.parse("n"), seen)
+    assert transport.capture() == seen
+    transport.send(Keys.parse("y Enter"), seen)
+    assert transport.capture().screen.text == "yes"
+    assert (transport.sent, transport.captures) == ([b"n", b"y\r"], 3)
+
+
+def test_it_can_be_gone_and_can_fail() -> None:
+    transport = MemoryTransport("")
+    seen = transport.capture()
+    transport.failing = CaptureTimeout("memory:", 2)
+    with pytest.raises(CaptureTimeout):
+        transport.capture()
+    transport.failing, transport.gone = None, True
+    with pytest.raises(SessionGone):
+        transport.send(Keys.parse("y"), seen)
+
+
+def test_it_can_change_between_a_look_and_a_press() -> None:
+    transport = MemoryTransport("Keep? ")
+    seen = transport.capture()
+
+    def lock() -> None:
+        transport.now = evolve(seen, accepts_keys=False)
+
+    transport.before_send = lock
+    with pytest.raises(KeysRefused, match="takes no keys"):
+        transport.send(Keys.parse("y"), seen)
+    assert transport.sent == []
+
+
+# --- what people write first works, or raises one line that says what is meant ---
+
+
+def test_a_bare_name_says_what_to_write_and_is_no_list_of_letters() -> None:
+    with pytest.raises(ValueError, match=r"^'w1' is not a target: write tmux:w1") as raised:
+        check("w1")
+    assert "\n" not in str(raised.value)
+    with pytest.raises(ValueError, match="'' is not a target"):
+        open_target("")
+    with pytest.raises(ValueError, match="'w1' is not a target"):
+        Supervisor("w1")
+
+
+def test_a_text_is_detected_as_a_screen_is() -> None:
+    engine = Engine.default()
+    text = "Proceed? [y/N] "
+    assert engine.detect(text) == engine.detect(Screen.from_text(text))
+    assert engine.detect(text).match is not None
+
+
+def test_transports_are_context_managers() -> None:
+    with MemoryTransport("$ ") as memory, PtyTransport.spawn(["cat"]) as session:
+        assert session.exit_status is None
+    assert session.exit_status is not None
+    for closed in (memory, session):
+        with pytest.raises(SessionGone):
+            closed.capture()
+
+
+class ThirdPartys:
+    """A third party's transport that is no context manager."""
+
+    target = "acme:one"
+    closed = False
+
+    def capture(self) -> Snapshot:
+        return MemoryTransport("$ ").capture()
+
+    def send(self, keys: Keys, seen: Snapshot) -> None:
+        raise AssertionError("nothing is sent here")
+
+    def close(self) -> None:
+        ThirdPartys.closed = True
+
+
+def test_what_a_target_opens_is_closed_at_the_end(tmp_path: Path) -> None:
+    (path := tmp_path / "screen.txt").write_text("Proceed? [y/N] ")
+    with open_target(f"file:{path}") as saved:
+        assert saved.capture().screen.text == "Proceed? [y/N]"
+    with closing_of(ThirdPartys()) as foreign:
+        assert (foreign.target, foreign.capture().screen.text) == ("acme:one", "$")
+        assert isinstance(foreign, Transport) and not isinstance(foreign, Moving)
+    assert ThirdPartys.closed
+
+
+def test_spawns_without_a_terminal_are_refused_in_one_line() -> None:
+    reads, writes = os.pipe()
+    os.close(writes)
+    popen = pexpect.popen_spawn.PopenSpawn(["true"])
+    popen.wait()
+    popen.proc.stdin.close()
+    popen.proc.stdout.close()
+    with closing(pexpect.fdpexpect.fdspawn(reads)) as file:
+        for spawn in (popen, file):
+            with pytest.raises(TransportError, match=f"{type(spawn).__name__} has .*StreamTransport") as raised:
+                PexpectTransport(spawn)
+            assert "\n" not in str(raised.value)

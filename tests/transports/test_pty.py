@@ -21,9 +21,11 @@ from stallkit.transports.pty import PtyTransport
 
 PATIENCE_S = 20.0
 
+Spawn = Callable[..., PtyTransport]
+
 
 @pytest.fixture
-def spawn(tmp_path: Path) -> Iterator[Callable[..., PtyTransport]]:
+def spawn(tmp_path: Path) -> Iterator[Spawn]:
     made = []
 
     def start(*command: str, **options: object) -> PtyTransport:
@@ -49,7 +51,7 @@ def shows(text: str) -> Callable[[Snapshot], bool]:
     return lambda seen: text in seen.screen.text
 
 
-def test_a_question_is_seen_and_answered(spawn: Callable[..., PtyTransport]) -> None:
+def test_a_question_is_seen_and_answered(spawn: Spawn) -> None:
     transport = spawn("bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' answer; echo got $answer; exit 3")
     seen = look(transport, shows("[y/N]"))
     assert seen.screen.prompt_line.text == "Proceed? [y/N] "
@@ -64,7 +66,7 @@ def test_a_question_is_seen_and_answered(spawn: Callable[..., PtyTransport]) -> 
     assert raised.value.exit_status == 3
 
 
-def test_the_size_and_the_terminal_are_told_to_the_program(spawn: Callable[..., PtyTransport]) -> None:
+def test_the_size_and_the_terminal_are_told_to_the_program(spawn: Spawn) -> None:
     transport = spawn("sh", "-c", "stty size; echo $TERM; tty; read x; stty size; read x", size=(50, 10))
     look(transport, shows("10 50\nxterm-256color\n/dev/"))
     transport.resize(60, 12)
@@ -74,13 +76,13 @@ def test_the_size_and_the_terminal_are_told_to_the_program(spawn: Callable[..., 
     assert (seen.screen.size.columns, seen.screen.size.rows) == (60, 12)
 
 
-def test_words_never_pass_a_shell(spawn: Callable[..., PtyTransport], tmp_path: Path) -> None:
+def test_words_never_pass_a_shell(spawn: Spawn, tmp_path: Path) -> None:
     look(spawn("echo", "$(touch made); `touch made`", "a  b"), shows("$(touch made); `touch made` a  b"))
     assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="the foreground's name comes from /proc")
-def test_the_foreground_is_who_is_in_front(spawn: Callable[..., PtyTransport]) -> None:
+def test_the_foreground_is_who_is_in_front(spawn: Spawn) -> None:
     transport = spawn("bash", "--norc", "-i", env={**os.environ, "PS1": "ready> "})
     seen = look(transport, shows("ready>"))
     assert seen.foreground == "bash"
@@ -90,13 +92,13 @@ def test_the_foreground_is_who_is_in_front(spawn: Callable[..., PtyTransport]) -
     look(transport, lambda seen: seen.foreground == "bash")
 
 
-def test_the_interrupt_key_reaches_the_foreground(spawn: Callable[..., PtyTransport]) -> None:
+def test_the_interrupt_key_reaches_the_foreground(spawn: Spawn) -> None:
     transport = spawn("sh", "-c", "echo up; exec cat")
     transport.send(Keys.parse("C-c"), look(transport, lambda s: shows("up")(s) and s.foreground in (None, "cat")))
     assert look(transport, lambda seen: not seen.alive).exit_status == -signal.SIGINT
 
 
-def test_a_pager_shows_its_page_on_the_alternate_screen(spawn: Callable[..., PtyTransport], tmp_path: Path) -> None:
+def test_a_pager_shows_its_page_on_the_alternate_screen(spawn: Spawn, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("".join(f"line {n}\n" for n in range(100)))
     transport = spawn("less", "text", size=(40, 10), env={**os.environ, "LESS": ""})
     seen = look(transport, lambda seen: seen.screen.prompt_line.text == "text")
@@ -105,7 +107,7 @@ def test_a_pager_shows_its_page_on_the_alternate_screen(spawn: Callable[..., Pty
     look(transport, shows("line 17"))
 
 
-def test_a_program_that_asks_where_the_cursor_is_gets_an_answer(spawn: Callable[..., PtyTransport]) -> None:
+def test_a_program_that_asks_where_the_cursor_is_gets_an_answer(spawn: Spawn) -> None:
     program = (
         "import os, tty; tty.setraw(0); os.write(1, b'abc\\x1b[6n'); answer = b''\n"
         "while not answer.endswith(b'R'): answer += os.read(0, 9)\n"
@@ -114,36 +116,22 @@ def test_a_program_that_asks_where_the_cursor_is_gets_an_answer(spawn: Callable[
     look(spawn(sys.executable, "-c", program), shows(r"b'\x1b[1;4R'"))
 
 
-def test_keys_for_a_screen_that_changed_are_refused(spawn: Callable[..., PtyTransport], tmp_path: Path) -> None:
-    transport = spawn(
-        "sh", "-c", "printf 'Keep? '; until [ -e go ]; do sleep 0.01; done; printf 'Delete? '; touch gone; cat"
-    )
-    seen = look(transport, shows("Keep?"))
-    (tmp_path / "go").touch()
-    deadline = time.monotonic() + PATIENCE_S
-    while not (tmp_path / "gone").exists():  # written by now, and not looked at
-        assert time.monotonic() < deadline
-    with pytest.raises(KeysRefused, match="changed"):
-        transport.send(Keys.parse("y"), seen)
-    assert look(transport, shows("Delete?")).screen.prompt_line.text == "Keep? Delete? "
-
-
-@pytest.mark.parametrize("after", ["请按任意键删除 ", "请按任意键继续\N{COMBINING DOT ABOVE}"])
-def test_keys_for_another_prompt_in_the_same_place_are_refused(
-    spawn: Callable[..., PtyTransport], tmp_path: Path, after: str
-) -> None:
+def test_keys_for_another_prompt_in_the_same_place_are_refused(spawn: Spawn, tmp_path: Path) -> None:
     """The cursor is where it was: only what stands there is not."""
     before = "请按任意键继续 "
     script = "printf '%s\\r' \"$1\"; until [ -e go ]; do sleep 0.01; done; printf '%s\\r' \"$2\"; touch gone; cat"
-    transport = spawn("sh", "-c", script, "sh", before, after)
-    seen = look(transport, shows("继续"))
-    (tmp_path / "go").touch()
-    wait_for((tmp_path / "gone").exists, "the other prompt")
-    with pytest.raises(KeysRefused, match="changed"):
-        transport.send(Keys.parse("y"), seen)
+    for after in ("请按任意键删除 ", "请按任意键继续\N{COMBINING DOT ABOVE}"):
+        for mark in ("go", "gone"):
+            (tmp_path / mark).unlink(missing_ok=True)
+        transport = spawn("sh", "-c", script, "sh", before, after)
+        seen = look(transport, shows("继续"))
+        (tmp_path / "go").touch()
+        wait_for((tmp_path / "gone").exists, "the other prompt")
+        with pytest.raises(KeysRefused, match="changed"):
+            transport.send(Keys.parse("y"), seen)
 
 
-def test_keys_for_a_terminal_that_hides_them_by_now_are_refused(spawn: Callable[..., PtyTransport]) -> None:
+def test_keys_for_a_terminal_that_hides_them_by_now_are_refused(spawn: Spawn) -> None:
     transport = spawn("cat")
     seen = look(transport, lambda seen: seen.tty is not None)
     settings = termios.tcgetattr(transport.fileno())
@@ -153,9 +141,7 @@ def test_keys_for_a_terminal_that_hides_them_by_now_are_refused(spawn: Callable[
         transport.send(Keys.parse("y"), seen)
 
 
-def test_keys_that_nobody_reads_are_given_up(
-    spawn: Callable[..., PtyTransport], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_that_nobody_reads_are_given_up(spawn: Spawn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stallkit.transports.pty.DEADLINE_S", 0.2)
     transport = spawn("sh", "-c", "stty raw -echo; printf up; exec sleep 1000")
     seen = look(transport, shows("up"))
@@ -166,7 +152,7 @@ def test_keys_that_nobody_reads_are_given_up(
     assert time.monotonic() - begun < PATIENCE_S
 
 
-def test_a_flood_holds_no_look_up(spawn: Callable[..., PtyTransport]) -> None:
+def test_a_flood_holds_no_look_up(spawn: Spawn) -> None:
     transport = spawn("sh", "-c", "yes 'a line of a flood' | head -c 5000000; printf '\\nDone? '; read x")
     begun = time.monotonic()
     seen, looks = transport.capture(), 1
@@ -176,7 +162,7 @@ def test_a_flood_holds_no_look_up(spawn: Callable[..., PtyTransport]) -> None:
     assert looks >= 5, "one look took in more than a megabyte"
 
 
-def test_keys_into_a_flood_are_refused(spawn: Callable[..., PtyTransport]) -> None:
+def test_keys_into_a_flood_are_refused(spawn: Spawn) -> None:
     transport = spawn("seq", "1", "1000000000")
     seen = look(transport, lambda seen: seen.screen.cursor is not None and seen.screen.cursor.row == 23)
     assert select.select([transport], [], [], PATIENCE_S)[0], "more to come"
@@ -184,31 +170,28 @@ def test_keys_into_a_flood_are_refused(spawn: Callable[..., PtyTransport]) -> No
         transport.send(Keys.parse("y"), seen)
 
 
-@pytest.mark.parametrize("trap", ["", "trap '' HUP;", "trap '' HUP TERM;"])
-def test_close_ends_what_was_started(spawn: Callable[..., PtyTransport], trap: str) -> None:
-    transport = spawn("sh", "-c", f"{trap} printf up; while :; do sleep 0.1; done")
-    look(transport, shows("up"))
-    transport.close()
-    with pytest.raises(ProcessLookupError):
-        os.kill(transport._process.pid, 0)
-    with pytest.raises(TransportError):
-        transport.capture()
+def test_close_ends_what_was_started(spawn: Spawn) -> None:
+    for trap in ("", "trap '' HUP;", "trap '' HUP TERM;"):
+        transport = spawn("sh", "-c", f"{trap} printf up; while :; do sleep 0.1; done")
+        look(transport, shows("up"))
+        transport.close()
+        with pytest.raises(ProcessLookupError):
+            os.kill(transport._process.pid, 0)
+        with pytest.raises(TransportError):
+            transport.capture()
 
 
-@pytest.mark.parametrize("command", [["no-such-program"], ["/"], ["a\0b"]])
-def test_what_does_not_start_is_said(command: list[str]) -> None:
-    with pytest.raises(TransportError, match="does not start") as raised:
-        PtyTransport.spawn(command, name="it")
-    assert raised.value.target == "pty:it"
+def test_what_does_not_start_is_said() -> None:
+    for command in (["no-such-program"], ["/"], ["a\0b"]):
+        with pytest.raises(TransportError, match="does not start") as raised:
+            PtyTransport.spawn(command, name="it")
+        assert raised.value.target == "pty:it"
+    for no_words in ([], "ls -l"):
+        with pytest.raises(ValueError, match="sequence of words"):
+            PtyTransport.spawn(no_words)
 
 
-@pytest.mark.parametrize("command", [[], "ls -l"])
-def test_a_command_is_a_sequence_of_words(command: list[str] | str) -> None:
-    with pytest.raises(ValueError, match="sequence of words"):
-        PtyTransport.spawn(command)
-
-
-def test_nothing_is_left_open(spawn: Callable[..., PtyTransport]) -> None:
+def test_nothing_is_left_open(spawn: Spawn) -> None:
     before = len(list(Path("/dev/fd").iterdir()))
     for _ in range(5):
         transport = spawn("true")
@@ -222,42 +205,20 @@ def test_nothing_is_left_open(spawn: Callable[..., PtyTransport]) -> None:
 REPORTING = """
 import os, sys, tty
 tty.setraw(0)
-os.write(1, b"\\x1b]7501;?\\x07")
-answer = b""
-while not answer.endswith(b"\\x07"):
-    answer += os.read(0, 64)
-os.write(1, b"\\x1b]7501;state=blocked:kind=permission\\x07asked " + answer[2:8])
-os.read(0, 1)
-"""
-
-
-def test_a_program_that_asks_is_told_that_its_status_is_read() -> None:
-    transport = PtyTransport.spawn([sys.executable, "-c", REPORTING])
-    try:
-        wait_for(lambda: "asked 7501;?" in transport.capture().screen.text, "the answer")
-        marks = transport.capture().marks
-        assert marks is not None and marks.strongest is not None
-        assert (marks.strongest.state, marks.strongest.kind, marks.queries) == ("blocked", "permission", 1)
-    finally:
-        transport.close()
-
-
-ASKING_TWICE = """
-import os, tty
-tty.setraw(0)
 os.write(1, b"\\x1b]7501;?\\x07\\x1b[c")  # as agents do: the second is answered by every terminal
 answer = b""
 while not (b"c" in answer and b"7501" in answer):
     answer += os.read(0, 64)
-os.write(1, b"first " + (b"7501" if answer.startswith(b"\\x1b]7501;?\\x07\\x1b[?") else ascii(answer).encode()))
+first = answer.startswith(b"\\x1b]7501;?\\x07\\x1b[?")
+os.write(1, b"\\x1b]7501;state=blocked:kind=permission\\x07" + (b"first 7501" if first else ascii(answer).encode()))
 os.read(0, 1)
 """
 
 
-def test_the_answer_stands_before_the_device_attributes_of_the_same_read() -> None:
-    transport = PtyTransport.spawn([sys.executable, "-c", ASKING_TWICE])
-    try:
-        wait_for(lambda: "first" in transport.capture().screen.text, "both answers")
-        assert "first 7501" in transport.capture().screen.text
-    finally:
-        transport.close()
+def test_a_program_that_asks_is_told_that_its_status_is_read_before_its_device_attributes(
+    spawn: Spawn,
+) -> None:
+    transport = spawn(sys.executable, "-c", REPORTING)
+    marks = look(transport, shows("first 7501")).marks
+    assert marks is not None and marks.strongest is not None
+    assert (marks.strongest.state, marks.strongest.kind, marks.queries) == ("blocked", "permission", 1)

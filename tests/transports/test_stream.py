@@ -123,18 +123,15 @@ def test_an_empty_report_makes_the_facts_unknown(told: str) -> None:
     assert str(stream.verdict().certainty) == "maybe"
 
 
-@pytest.mark.parametrize("size", [(80, 24), (80, 1_000), (200, 1_000)])
-def test_a_dialog_at_the_foot_is_seen_however_tall_the_terminal_is(size: tuple[int, int]) -> None:
-    stream = StreamTransport(size=size)
-    stream.feed(f"\x1b[?25l\x1b[{size[1] - 3};1HProceed? [y/N] \x1b[H".encode())
-    assert "Proceed? [y/N]" in stream.capture().screen.text
-    stream.feed(f"\x1b[{size[1] - 3};16H\x1b[?25h".encode())
-    assert str(stream.verdict().state) == "waiting"
-
-
-def test_a_dialog_at_the_top_is_seen_whatever_is_fixed_to_the_foot() -> None:
+def test_a_dialog_at_the_foot_or_the_top_is_seen_however_tall_the_terminal_is() -> None:
+    for columns, rows in ((80, 24), (80, 1_000), (200, 1_000)):
+        stream = StreamTransport(size=(columns, rows))
+        stream.feed(f"\x1b[?25l\x1b[{rows - 3};1HProceed? [y/N] \x1b[H".encode())
+        assert "Proceed? [y/N]" in stream.capture().screen.text
+        stream.feed(f"\x1b[{rows - 3};16H\x1b[?25h".encode())
+        assert str(stream.verdict().state) == "waiting", rows
     asks = "? Which one? (Use arrow keys)\r\n❯ apple\r\n  pear\r\n"
-    for rows in (40, 1_000):
+    for rows in (40, 1_000):  # whatever is fixed to the foot
         stream = StreamTransport(size=(80, rows))
         stream.feed(f"\x1b[?25l{asks}\x1b[{rows};1H  +28 files edited before this session".encode())
         assert "Which one?" in stream.capture().screen.text, rows
@@ -291,29 +288,25 @@ def run_example(name: str, program: str) -> str:
     return done.stdout
 
 
-def test_the_example_with_asyncio_presses_by_remote_facts() -> None:
+def test_the_examples_run() -> None:
     assert "the prompt went away" in run_example("embed_asyncio.py", "read -n1 -sp 'Press any key to continue '; clear")
-
-
-def test_the_example_with_threads_reads_while_another_asks() -> None:
     assert run_example("embed_threads.py", "read -p 'Proceed? [y/N] '") == "maybe, then ended\n"
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_what_the_page_shows_is_in_the_example(name: str) -> None:
+def test_what_the_page_shows_is_in_the_examples_and_they_are_typed(tmp_path: Path) -> None:
     page = (FIXTURES.parent / "embedding.md").read_text()
-    shown = page.partition(f"(examples/{name})")[2].partition("```python\n")[2].partition("```")[0]
-    lines, whole = (
-        [line.strip() for line in text.splitlines() if line.strip()] for text in (shown, (FIXTURES / name).read_text())
-    )
-    assert len(lines) > 4 and "\n".join(lines) in "\n".join(whole)
-
-
-def test_the_examples_are_typed(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
-    done = subprocess.run(
-        [*words, *(str(FIXTURES / name) for name in EXAMPLES)], check=False, capture_output=True, text=True
-    )
+    for name in EXAMPLES:
+        shown = page.partition(f"(examples/{name})")[2].partition("```python\n")[2].partition("```")[0]
+        lines, whole = (
+            [line.strip() for line in text.splitlines() if line.strip()]
+            for text in (shown, (FIXTURES / name).read_text())
+        )
+        assert len(lines) > 4 and "\n".join(lines) in "\n".join(whole), name
+    written = "from stallkit import open_target\n\nwith open_target('tmux:w1') as session:\n    session.capture()\n"
+    (use := tmp_path / "use.py").write_text(written)
+    files = [str(use), *(str(FIXTURES / name) for name in EXAMPLES)]
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), *files]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 

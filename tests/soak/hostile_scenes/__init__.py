@@ -9,9 +9,7 @@ from attrs import evolve
 
 from soak.hostile_scenes.scene import Scene
 
-__all__ = ["FAMILIES", "all_scenes"]
-
-_MODULES = ("who", "within", "printed", "shells", "following", "menus", "letters", "places", "switched", "nudged")
+_MODULES = ("agents", "screens", "prompts")
 
 
 def _families() -> Mapping[str, Sequence[Scene]]:
@@ -26,5 +24,4 @@ FAMILIES: Mapping[str, Sequence[Scene]] = _families()
 
 
 def all_scenes() -> list[Scene]:
-    """All of them, by family."""
     return [scene for scenes in FAMILIES.values() for scene in scenes]

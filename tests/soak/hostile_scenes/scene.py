@@ -14,27 +14,6 @@ from attrs import field, frozen
 
 from stallkit.terminal.text import strip
 
-__all__ = [
-    "ACTOR",
-    "ANY_KEY",
-    "BUILD",
-    "DEPLOY",
-    "ENTER",
-    "LOOSE",
-    "POLICIES",
-    "PYTHON",
-    "YES_NO",
-    "Act",
-    "Scene",
-    "acted",
-    "bash",
-    "ground",
-    "half_typed",
-    "last_words",
-    "menu",
-    "program",
-]
-
 HERE = Path(__file__).parent
 ACTOR, NODE_ACTOR = HERE / "actor.py", HERE / "actor.js"
 PYTHON = Path(sys.executable).resolve()
@@ -49,8 +28,6 @@ MOVES = re.compile(rb"(?:\033\[[AB]|\033O[AB]|\r|\n)*")  # what a rule on an opt
 
 
 class Act(StrEnum):
-    """What a machine is to try at a scene."""
-
     CHECK = "check"  # look, decide, press, several times
     SWITCH = "switch"  # look and decide, let the program become another, then press
     WATCH = "watch"  # let a supervisor watch it for a while

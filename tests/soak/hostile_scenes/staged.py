@@ -1,8 +1,9 @@
-"""One hostile scene in a tmux server: staged, tried under a policy, and measured at its programs."""
+"""Scenes in tmux servers, several at a time: staged, tried under a policy, and measured at their programs."""
 
 from __future__ import annotations
 
 import fcntl
+import multiprocessing
 import os
 import shlex
 import shutil
@@ -12,16 +13,17 @@ import time
 import tty
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field
 from terminals import Server
 
 from soak.hostile_scenes.scene import ACTOR, PYTHON, Act, Scene
 from soak.nursery import Nursery, kill
-from soak.trees import end_all, held, read_by, tree
+from soak.parts import Run
 from stallkit.detect.engine import Engine
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session, observe
 from stallkit.press.gate import commit, confirm
 from stallkit.press.policy import Policy, Press
@@ -29,7 +31,42 @@ from stallkit.press.policy_file import load_policy
 from stallkit.press.rules import Scene as Where
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["FILES", "Result", "Stage", "policies", "programs", "tried"]
+
+def tree(pid: int) -> list[int]:
+    """That process and all below it, the parents first."""
+    found = [pid]
+    for parent in found:
+        for task in Path(f"/proc/{parent}/task").glob("*"):
+            with suppress(OSError):  # it ended
+                found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def read_by(pids: Iterable[int]) -> dict[int, int]:
+    """How many bytes each of these has read so far, from anything; those that ended are left out."""
+    found = {}
+    for pid in pids:
+        with suppress(OSError, ProcessLookupError):
+            found[pid] = int(Path(f"/proc/{pid}/io").read_text().split("\n")[0].split()[1])
+    return found
+
+
+def held(pids: Iterable[int]) -> list[int]:
+    """Handles of the processes that are there now, which name no other process later."""
+    found = []
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            found.append(os.pidfd_open(pid))
+    return found
+
+
+def end_all(handles: Iterable[int]) -> None:
+    """End these processes, also what outlives the loss of its terminal (script does)."""
+    for handle in handles:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
+
 
 PATIENCE_S = 20.0
 CHECKS = 3  # each of two looks, 0.3 s apart
@@ -86,8 +123,6 @@ def programs(folder: Path) -> Path:
 
 @define
 class Result:
-    """What came to one scene under one policy."""
-
     family: str
     scene: str
     policy: str
@@ -138,8 +173,6 @@ def _verdict(scene: Scene, result: Result) -> str | None:
 
 @define
 class Stage:
-    """A scene in its terminal."""
-
     server: Server
     scene: Scene
     home: Path
@@ -248,7 +281,6 @@ class Stage:
         result.reasons += events.read_text().splitlines()[-6:] if events.exists() else []
 
     def measure(self, result: Result) -> None:
-        """Count what came."""
         result.pwned = (self.home / "pwned").exists()
         for line in (self.home / "got").read_text().splitlines() if (self.home / "got").exists() else []:
             what, _, said = line.partition(" ")
@@ -265,7 +297,6 @@ class Stage:
         result.stray = max(0, result.stray + waits - self.unread)
 
     def end(self) -> None:
-        """End all of it."""
         left = held(tree(self.pid)) if self.pid else []
         for session in self.server.tmux("list-sessions", "-F", "#{session_name}").split("\n"):
             if session and session != "keeper":
@@ -305,3 +336,64 @@ class Stage:
             over = "Pane is dead" in screen or time.monotonic() > deadline
             assert not over, f"{self.scene.name}: gave up waiting for {what!r}, it shows {screen}"
             time.sleep(POLL_S)
+
+
+# Most of a scene's time is waiting between looks.  Processes: a pattern's budget is the CPU time of its whole process.
+WORKERS = 12
+
+Job = tuple[int, str, Any]  # its number, what it is tried under or in, and the scene
+
+
+def worked(
+    run: Run,
+    jobs: Sequence[Job],
+    prepared: Callable[[Server], dict[str, Any]],
+    tried: Callable[[Server, dict[str, Any], Job], Result],
+) -> list[Result]:
+    """What came of each job; `prepared` makes what a worker needs, once, in its server's folder."""
+    installed_engine()  # made once, for all of them
+    context = multiprocessing.get_context("fork")
+    given, found = context.SimpleQueue(), context.SimpleQueue()
+    servers = []
+    for number in range(min(WORKERS, len(jobs))):
+        folder = run.folder / f"w{number}"
+        folder.mkdir()
+        servers.append(Server(folder))
+    workers = [context.Process(target=_work, args=(one, jobs, prepared, tried, given, found)) for one in servers]
+    done: list[Result] = []
+    try:
+        for worker in workers:
+            worker.start()
+        for place in [*range(len(jobs)), *[None] * len(workers)]:  # the jobs themselves would fill the pipe
+            given.put(place)
+        while len(done) < len(jobs):
+            done.append(found.get())
+            run.tell(len(done) * run.size // len(jobs))
+    finally:
+        for worker in workers:
+            worker.join(0.0 if len(done) < len(jobs) else 10.0)
+            worker.kill()
+            worker.join()
+        for server in servers:
+            server.end()
+    return done
+
+
+def _work(
+    server: Server,
+    jobs: Sequence[Job],
+    prepared: Callable[[Server], dict[str, Any]],
+    tried: Callable[[Server, dict[str, Any], Job], Result],
+    given: Any,
+    found: Any,
+) -> None:
+    server.tmux("new-session", "-d", "-s", "keeper", "sleep", "100000")  # so that the server outlives every scene
+    own = prepared(server)
+    while (place := given.get()) is not None:
+        job = jobs[place]
+        try:
+            found.put(tried(server, own, job))
+        except BaseException as error:  # whatever it is, the others go on
+            found.put(Result(getattr(job[2], "family", job[1]), job[2].name, job[1], fault=repr(error)))
+            with suppress(AssertionError):
+                server.tmux("kill-session", "-a", "-t", "=keeper")

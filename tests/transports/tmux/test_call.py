@@ -15,27 +15,25 @@ from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.probes.procfs import Process
 from stallkit.transports.tmux.call import EXITED, DeferredCommand, NoServer, NoSessions, Server, ServerExited, failure
 
+COMPLAINTS: dict[str, type[TransportError]] = {
+    "can't find pane: %7": SessionGone,
+    "can't find session: worker": SessionGone,
+    "can't find window: 3": SessionGone,
+    "no server running on /tmp/tmux-0/default": NoServer,
+    "error connecting to /tmp/x (No such file or directory)": NoServer,
+    "error connecting to /tmp/x (Connection refused)": NoServer,
+    "error connecting to /tmp/x (Permission denied)": TransportError,
+    "no current target": NoSessions,
+    EXITED: ServerExited,
+    "server exited": ServerExited,
+    "": TransportError,
+}
 
-@pytest.mark.parametrize(
-    ("complaint", "kind"),
-    [
-        ("can't find pane: %7", SessionGone),
-        ("can't find session: worker", SessionGone),
-        ("can't find window: 3", SessionGone),
-        ("no server running on /tmp/tmux-0/default", NoServer),
-        ("error connecting to /tmp/x (No such file or directory)", NoServer),
-        ("error connecting to /tmp/x (Connection refused)", NoServer),
-        ("error connecting to /tmp/x (Permission denied)", TransportError),
-        ("no current target", NoSessions),
-        (EXITED, ServerExited),
-        ("server exited", ServerExited),
-        ("", TransportError),
-    ],
-)
-def test_each_complaint_has_its_error(complaint: str, kind: type[TransportError]) -> None:
-    error = failure("tmux:s", complaint + "\n", 1)
-    assert type(error) is kind
-    assert (complaint or "tmux exited with 1") in str(error)
+
+def test_each_complaint_has_its_error() -> None:
+    errors = {complaint: failure("tmux:s", complaint + "\n", 1) for complaint in COMPLAINTS}
+    assert {complaint: type(error) for complaint, error in errors.items()} == COMPLAINTS
+    assert all((complaint or "tmux exited with 1") in str(error) for complaint, error in errors.items())
 
 
 pytestmark = pytest.mark.e2e
@@ -64,37 +62,29 @@ def is_done(server: terminals.Server) -> bool:
     return "@done" in server.tmux("show-options", "-g")
 
 
-def test_what_it_says_comes_first_and_the_line_at_the_end(server: terminals.Server) -> None:
+def test_what_it_says_comes_first_and_the_line_at_the_end_if_it_is_finished(server: terminals.Server) -> None:
     server.start("s", "cat")
-    with two_steps(server) as call:
-        assert call.said(lambda text: text.endswith("\n")) == "first\n"
-        call.give(LINE)
-        assert not is_done(server)
-        assert call.finish() == "done\n"
-    assert is_done(server)
+    for finished in (False, True):
+        with two_steps(server) as call:
+            assert call.said(lambda text: text.endswith("\n")) == "first\n"
+            call.give(LINE)
+            assert not is_done(server)
+            if finished:
+                assert call.finish() == "done\n"
+        assert is_done(server) is finished
 
 
-def test_a_call_that_is_not_finished_does_nothing_more(server: terminals.Server) -> None:
+def test_a_line_whose_caller_is_killed_is_not_carried_out(server: terminals.Server) -> None:
     server.start("s", "cat")
-    with two_steps(server) as call:
-        call.said(lambda text: text.endswith("\n"))
-        call.give(LINE)
-    assert not is_done(server)
-
-
-@pytest.mark.parametrize(
-    "length", [len(LINE), len(LINE) - 1, len(LINE) - 2, LINE.index(" ; "), LINE.index('" "dis') + 1]
-)
-def test_a_line_whose_caller_is_killed_is_not_carried_out(server: terminals.Server, length: int) -> None:
-    server.start("s", "cat")
-    command = [sys.executable, "-c", KILLED, str(server.socket), LINE[:length]]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as caller:
-        assert caller.stdout is not None
-        client = Process.of(int(caller.stdout.readline()))
-        assert client is not None
-        caller.kill()
-    wait_for(lambda: not client.alive(), "the client to end")
-    assert not is_done(server)
+    for length in (len(LINE), len(LINE) - 1, len(LINE) - 2, LINE.index(" ; "), LINE.index('" "dis') + 1):
+        command = [sys.executable, "-c", KILLED, str(server.socket), LINE[:length]]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as caller:
+            assert caller.stdout is not None
+            client = Process.of(int(caller.stdout.readline()))
+            assert client is not None
+            caller.kill()
+        wait_for(lambda client=client: not client.alive(), "the client to end")
+        assert not is_done(server), length
 
 
 def test_without_a_server_there_is_no_session(server: terminals.Server) -> None:

@@ -21,7 +21,7 @@ from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.transports.tmux.fleet import BATCH, Fleet, Look, Sweep, listed, looks, to_list, to_look
-from stallkit.transports.tmux.format import Frame
+from stallkit.transports.tmux.format import Frame, look_commands
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -71,40 +71,45 @@ def id_of(server: Server, session: str) -> str:
     return server.tmux("display-message", "-p", "-t", f"={session}:", "#{pane_id}").strip()
 
 
-def shell(script: str) -> Callable[[Server], str]:
+def shell(script: str) -> Callable[[Server, str], str]:
     """A pane that runs a script, which ends with the word `shown`."""
 
-    def make(server: Server) -> str:
-        server.start("s", "bash", "-c", f"{script}; exec cat", shows="shown", size=(41, 12))
-        return id_of(server, "s")
+    def make(server: Server, name: str) -> str:
+        server.start(name, "bash", "-c", f"{script}; exec cat", shows="shown", size=(41, 12))
+        return id_of(server, name)
 
     return make
 
 
-def dead(server: Server) -> str:
-    transport = server.start("s", "sh", "-c", f"echo shown; {HEARD}; exit 3")
+def dead(server: Server, name: str) -> str:
+    transport = server.start(name, "sh", "-c", f"echo shown; {HEARD}; exit 3")
     wait_for(lambda: transport.capture().alive is False, "its end")
-    return id_of(server, "s")
+    return id_of(server, name)
 
 
-def copied(server: Server) -> str:
-    pane = shell("seq 100; printf shown")(server)
+def copied(server: Server, name: str) -> str:
+    pane = shell("seq 100; printf shown")(server, name)
     server.tmux("copy-mode", "-u", "-t", pane)
     return pane
 
 
-def pressed(server: Server) -> str:
-    transport = server.start("s", "sh", "-c", "stty -echo; echo shown; exec cat", shows="shown")
+def pressed(server: Server, name: str) -> str:
+    transport = server.start(name, "sh", "-c", "stty -echo; echo shown; exec cat", shows="shown")
     transport.send(Keys.parse("y"), transport.capture())
     assert transport.capture().pressed_at is not None
-    return id_of(server, "s")
+    return id_of(server, name)
 
 
-def shared(server: Server) -> str:
-    server.start("s", "cat")
-    server.tmux("split-window", "-t", "=s:", "cat")
-    server.tmux("set-option", "-w", "-t", "=s:", "synchronize-panes", "on")
-    return id_of(server, "s")
+def shared(server: Server, name: str) -> str:
+    server.start(name, "cat")
+    server.tmux("split-window", "-t", f"={name}:", "cat")
+    server.tmux("set-option", "-w", "-t", f"={name}:", "synchronize-panes", "on")
+    return id_of(server, name)
+
+
+def without_a_process(server: Server, name: str) -> str:
+    server.start(name, "cat")
+    return server.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", f"={name}:", "").strip()
 
 
 SCENES = {
@@ -123,32 +128,23 @@ SCENES = {
     "copy mode": copied,
     "pressed": pressed,
     "panes that share their keys": shared,
+    "a pane without a process": without_a_process,
 }
 
 
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_look_is_the_one_that_the_panes_own_transport_has(server: Server, watch: Watch, scene: str) -> None:
-    pane = SCENES[scene](server)
-    same(server, watch, pane)
-
-
-def test_a_pane_without_a_process(server: Server, watch: Watch) -> None:
-    server.start("s", "cat")
-    pane = server.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=s:", "").strip()
+def test_a_look_is_the_one_that_the_panes_own_transport_has(server: Server, watch: Watch) -> None:
+    panes = {scene: make(server, scene) for scene, make in SCENES.items()}
     try:
-        same(server, watch, pane)
-    finally:
-        server.tmux("kill-pane", "-t", pane)  # its process is 0, which would be ours where processes are ended
-
-
-def same(server: Server, watch: Watch, pane: str) -> None:
-    mine = watch.sweep().looks[pane]
-    theirs = TmuxTransport(pane, server.options).capture()
-    assert isinstance(mine, Snapshot)
-    assert mine.taken_at is not None and theirs.taken_at is not None and mine.taken_at < theirs.taken_at
-    assert evolve(mine, taken_at=None) == evolve(theirs, taken_at=None, kernel=None)
-    assert mine.screen.lines == theirs.screen.lines
-    assert mine.screen.fingerprint == theirs.screen.fingerprint
+        for scene, pane in panes.items():
+            mine = watch.sweep(pane).looks[pane]
+            theirs = TmuxTransport(pane, server.options).capture()
+            assert isinstance(mine, Snapshot)
+            assert mine.taken_at is not None and theirs.taken_at is not None and mine.taken_at < theirs.taken_at
+            assert evolve(mine, taken_at=None) == evolve(theirs, taken_at=None, kernel=None), scene
+            assert mine.screen.lines == theirs.screen.lines, scene
+            assert mine.screen.fingerprint == theirs.screen.fingerprint, scene
+    finally:  # the process of the last is 0, which would be ours where processes are ended
+        server.tmux("kill-pane", "-t", panes["a pane without a process"])
 
 
 def test_rows_name_every_pane(server: Server, watch: Watch) -> None:
@@ -164,13 +160,6 @@ def test_rows_name_every_pane(server: Server, watch: Watch) -> None:
     assert {row.name for row in rows if row.session == "plain"} == {"plain:0.0", "plain:0.1", "plain:7.0"}
     assert all(row.target == f"tmux:{row.pane}" and row.pane[0] == "%" and not row.dead for row in rows)
     assert {row.pane: str(row.identity) for row in rows} == {pane: look.identity for pane, look in watch.latest.items()}
-
-
-def test_a_window_in_several_sessions_is_looked_at_once(server: Server, watch: Watch) -> None:
-    server.start("first", "cat")
-    server.tmux("new-session", "-d", "-s", "another", "-t", "=first")
-    (row,) = watch.sweep().rows
-    watch.rests(row.pane)
 
 
 def test_a_pane_that_rests_is_left_alone_until_something_happens(server: Server, watch: Watch) -> None:
@@ -214,41 +203,33 @@ def test_what_is_printed_in_the_second_of_a_look_is_not_missed(server: Server, w
         os.close(terminal)
 
 
-def test_a_screen_that_shows_the_same_is_the_same_object(server: Server, watch: Watch) -> None:
+def test_a_screen_that_shows_the_same_is_the_same_object_and_only_wanted_panes_are_looked_at_once(
+    server: Server, watch: Watch, runner: asyncio.Runner
+) -> None:
     server.start("s", "cat")
-    pane = id_of(server, "s")
-    watch.rests(pane)
-    before = watch.latest[pane]
-    again = watch.sweep(pane).looks[pane]
+    server.tmux("new-session", "-d", "-s", "another", "-t", "=s")  # the same window
+    (row,) = watch.sweep().rows
+    watch.rests(row.pane)
+    before = watch.latest[row.pane]
+    again = watch.sweep(row.pane).looks[row.pane]
     assert isinstance(again, Snapshot)
     assert again is not before and again.screen is before.screen
     assert again.taken_at is not None and before.taken_at is not None and again.taken_at > before.taken_at
-
-
-def test_only_wanted_panes_are_looked_at(server: Server, runner: asyncio.Runner) -> None:
-    server.start("yes", "cat")
     server.start("no", "cat")
-    done = runner.run(Fleet(server.options).sweep(wanted=lambda row: row.session == "yes"))
-    assert {row.session for row in done.rows} == {"yes", "no"}
-    assert set(done.looks) | done.unchanged == {id_of(server, "yes")}
+    done = runner.run(Fleet(server.options).sweep(wanted=lambda row: row.session != "no"))
+    assert len(done.rows) == 2 and set(done.looks) | done.unchanged == {row.pane}
 
 
-def test_gone_is_told_in_the_second_sweep_and_once(server: Server, watch: Watch) -> None:
+def test_gone_is_told_in_the_second_sweep_once_and_a_respawned_pane_is_another(server: Server, watch: Watch) -> None:
     server.start("keeper", "cat")
     server.start("s", "cat")
     (row,) = (row for row in watch.sweep().rows if row.session == "s")
     server.tmux("kill-session", "-t", "=s")
-    gone = [watch.sweep().gone for _ in range(3)]
-    assert gone == [(), (row,), ()]
-
-
-def test_a_respawned_pane_is_another(server: Server, watch: Watch) -> None:
-    server.start("s", "cat")
+    assert [watch.sweep().gone for _ in range(3)] == [(), (row,), ()]
     (before,) = watch.sweep().rows
-    server.tmux("respawn-pane", "-k", "-t", "=s:", "cat")
-    after = watch.sweep()
-    assert [row.pane for row in after.rows] == [before.pane]
-    assert after.rows[0].identity != before.identity
+    server.tmux("respawn-pane", "-k", "-t", "=keeper:", "cat")
+    (after,) = watch.sweep().rows
+    assert after.pane == before.pane and after.identity != before.identity
     assert [row.identity for row in watch.sweep().gone] == [before.identity]
 
 
@@ -341,8 +322,13 @@ def test_nothing_is_left_on_the_server(server: Server, watch: Watch, tmp_path: P
 
 MARK = "5d2b291c39e0ffee"
 FRAME = Frame(MARK)
-ANY = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30).filter(
-    lambda t: MARK not in t
+# What a program may have seen of earlier calls, and pieces of the mark that it could guess.
+PIECES = [Frame().mark, MARK[:-1], MARK[1:], MARK[:8], "5", "ee", ",", " "]
+CHARS = st.characters(exclude_characters="\n", exclude_categories=["Cs"])
+ANY = (
+    st.lists(st.sampled_from(PIECES) | st.text(CHARS, max_size=8), max_size=4)
+    .map("".join)
+    .filter(lambda text: MARK not in text)
 )
 ROWS = st.lists(ANY, min_size=3, max_size=3)
 
@@ -445,9 +431,13 @@ def test_nobody_there_is_left_out() -> None:
 
 def test_what_is_asked_has_one_line_a_command() -> None:
     """3.1c takes no command of several lines."""
-    commands = to_look(["%1", "%2"], FRAME).split("\n")
-    assert [line.split(" ")[0] for line in commands] == ["display-message", *["capture-pane"] * 2] * 2 + [
-        "display-message",
-        "",
-    ]
+    commands = [line.split(" ")[0] for line in to_look(["%1", "%2"], FRAME).split("\n")]
+    assert commands == [*["display-message", "capture-pane", "capture-pane"] * 2, "display-message", ""]
     assert to_list(FRAME)[:3] == ["list-panes", "-a", "-F"]
+
+
+def test_no_two_calls_share_a_mark_and_an_answer_to_another_call_is_none() -> None:
+    other = Frame()
+    assert other.mark != Frame().mark and other.mark not in str(look_commands("%1", FRAME))
+    with pytest.raises(ValueError, match="tmux answered"):
+        FRAME.parts(other.line("a", "b") + "\n" + other.mark + "\n")

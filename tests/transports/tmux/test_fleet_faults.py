@@ -60,41 +60,34 @@ def after(runner: asyncio.Runner, fleet: Fleet) -> Sweep:
     return sweeps[-1]
 
 
-def test_a_stopped_server_could_not_be_looked_at(server: Server, runner: asyncio.Runner) -> None:
+def test_a_stopped_server_could_not_be_looked_at_and_delays_no_other(
+    server: Server, other: Server, runner: asyncio.Runner
+) -> None:
     server.start("s", "cat")
-    fleet = Fleet(server.options)
+    fleet, ended = Fleet(server.options), list[str]()
     rows = runner.run(fleet.sweep()).rows
-    with stopped(server.pid):
-        for _ in range(3):
+
+    async def hanging(stopped: Fleet, times: int) -> None:
+        for _ in range(times):
             with pytest.raises(CaptureTimeout) as caught:
-                runner.run(fleet.sweep())
+                await stopped.sweep()
             assert str(server.socket) in caught.value.target
-    sweep = runner.run(fleet.sweep())
-    assert (sweep.rows, sweep.gone) == (rows, ())
-
-
-def test_a_stopped_server_delays_no_other(server: Server, other: Server, runner: asyncio.Runner) -> None:
-    server.start("s", "cat")
-    ended: list[str] = []
-
-    async def hanging() -> None:
-        with pytest.raises(CaptureTimeout):
-            await Fleet(server.options).sweep()
         ended.append("hanging")
 
     async def going() -> None:
         fleet = Fleet(other.options)
         for _ in range(5):
-            sweep = await fleet.sweep()
-            assert len(sweep.rows) == 1
+            assert len((await fleet.sweep()).rows) == 1
         ended.append("going")
 
     async def both() -> None:
-        await asyncio.gather(*(hanging() for _ in range(12)), going())
+        await asyncio.gather(hanging(fleet, 3), *(hanging(Fleet(server.options), 1) for _ in range(11)), going())
 
     with stopped(server.pid):
         runner.run(both())
     assert ended == ["going", *["hanging"] * 12]
+    sweep = runner.run(fleet.sweep())
+    assert (sweep.rows, sweep.gone) == (rows, ()), "it was never gone"
 
 
 def test_what_a_failed_sweep_saw_is_told_by_the_next(server: Server, runner: asyncio.Runner) -> None:
@@ -161,16 +154,14 @@ def test_a_lost_socket_is_not_a_lost_server(server: Server, runner: asyncio.Runn
     assert (sweep.rows, sweep.gone) == (rows, ())
 
 
-def test_no_server_has_no_panes_and_none_is_started(server: Server, runner: asyncio.Runner) -> None:
+def test_no_server_and_one_without_sessions_have_no_panes_and_none_is_started(
+    server: Server, runner: asyncio.Runner
+) -> None:
     fleet = Fleet(server.options)
     for _ in range(2):
         assert runner.run(fleet.sweep()) == Sweep((), {}, frozenset(), ())
     assert not server.socket.exists()
-
-
-def test_a_server_without_sessions_has_no_panes(server: Server, runner: asyncio.Runner) -> None:
     server.start("s", "cat")
-    fleet = Fleet(server.options)
     rows = runner.run(fleet.sweep()).rows
     server.tmux("set-option", "-s", "exit-empty", "off", ";", "kill-session", "-t", "=s")
     assert [runner.run(fleet.sweep()).gone for _ in range(3)] == [(), rows, ()]

@@ -111,14 +111,14 @@ def timeless(held: PaneGuard) -> PaneGuard:
     return evolve(held, fields={name: value for name, value in held.fields.items() if name != "window_activity"})
 
 
-@pytest.mark.parametrize(("change", "by_server"), CHANGES.values(), ids=CHANGES)
-def test_a_change_is_seen(pane: Pane, change: str, by_server: bool) -> None:
-    pane.write(drawn(ROWS))
-    held = timeless(pane.held())
-    assert pane.is_as(held)
-    pane.write(change)
-    assert pane.is_as(held) is not by_server
-    assert held.differs(pane.held())
+def test_a_change_is_seen(pane: Pane) -> None:
+    for name, (change, by_server) in CHANGES.items():
+        pane.write(drawn(ROWS))
+        held = timeless(pane.held())
+        assert pane.is_as(held), name
+        pane.write(change)
+        assert pane.is_as(held) is not by_server, name
+        assert held.differs(pane.held()), name
 
 
 def test_above_a_row_anything_may_change_and_from_it_on_nothing(pane: Pane) -> None:
@@ -132,13 +132,13 @@ def test_above_a_row_anything_may_change_and_from_it_on_nothing(pane: Pane) -> N
         assert not pane.is_as(held) and held.differs(pane.held()), below
 
 
-@pytest.mark.parametrize("change", ["a Chinese row", "the second of two rows alike"])
-def test_a_change_is_refused(pane: Pane, change: str) -> None:
-    pane.write(drawn(ROWS))
-    seen = pane.transport.capture()
-    pane.write(CHANGES[change][0])
-    with pytest.raises(KeysRefused, match="changed"):
-        pane.transport.send(Keys.parse("y"), seen)
+def test_a_change_is_refused(pane: Pane) -> None:
+    for change in ("a Chinese row", "the second of two rows alike"):
+        pane.write(drawn(ROWS))
+        seen = pane.transport.capture()
+        pane.write(CHANGES[change][0])
+        with pytest.raises(KeysRefused, match="changed"):
+            pane.transport.send(Keys.parse("y"), seen)
 
 
 def test_the_server_sees_any_output_once_the_second_of_the_latest_is_over(pane: Pane) -> None:
@@ -150,38 +150,34 @@ def test_the_server_sees_any_output_once_the_second_of_the_latest_is_over(pane: 
     assert not pane.is_as(held)
 
 
-def test_of_several_panes_in_a_window_the_time_says_nothing(server: Server) -> None:
-    transport = server.start("s", "sh", "-c", "echo ready; exec cat", shows="ready")
-    server.tmux("split-window", "-t", "=s:", "yes")
-    transport.send(Keys.parse("y"), transport.capture())
+def test_how_long_the_second_lasts() -> None:
+    for activity, now, wait in ((5, 5.0, 1.0), (5, 5.75, 0.25), (5, 6.0, 0.0), (5, 2.0, 1.0)):
+        assert PaneGuard({"window_activity": str(activity)}, ()).active_for(now) == wait
 
 
-@pytest.mark.parametrize(("activity", "now", "wait"), [(5, 5.0, 1.0), (5, 5.75, 0.25), (5, 6.0, 0.0), (5, 2.0, 1.0)])
-def test_how_long_the_second_lasts(activity: int, now: float, wait: float) -> None:
-    assert PaneGuard({"window_activity": str(activity)}, ()).active_for(now) == wait
+def test_another_way_to_take_input_is_refused(pane: Pane) -> None:
+    for mode in ("echo", "icanon"):
+        pane.write(drawn(ROWS))
+        pane.transport.capture()
+        seen = pane.transport.capture()
+        assert seen.tty is not None and (seen.tty.echo, seen.tty.canonical) == (False, False)
+        pane.stty(mode)
+        try:
+            with pytest.raises(KeysRefused, match="echo or canonical mode"):
+                pane.transport.send(Keys.parse("y"), seen)
+        finally:
+            pane.stty(f"-{mode}")
+        pane.transport.send(Keys.parse("y"), pane.transport.capture())
 
 
-@pytest.mark.parametrize("settings", ["echo", "icanon"])
-def test_another_way_to_take_input_is_refused(pane: Pane, settings: str) -> None:
-    pane.write(drawn(ROWS))
-    pane.transport.capture()
-    seen = pane.transport.capture()
-    assert seen.tty is not None and (seen.tty.echo, seen.tty.canonical) == (False, False)
-    pane.stty(settings)
-    try:
-        with pytest.raises(KeysRefused, match="echo or canonical mode"):
-            pane.transport.send(Keys.parse("y"), seen)
-    finally:
-        pane.stty(f"-{settings}")
-    pane.transport.send(Keys.parse("y"), pane.transport.capture())
-
-
-def test_another_size_is_refused(server: Server) -> None:
+def test_another_size_is_refused_and_of_several_panes_in_a_window_the_time_says_nothing(server: Server) -> None:
     transport = server.start("s", "sh", "-c", "echo ready; exec cat", shows="ready")
     seen = transport.capture()
     server.tmux("resize-window", "-t", "=s:", "-x", "81", "-y", "24")
     with pytest.raises(KeysRefused, match="changed"):
         transport.send(Keys.parse("y"), seen)
+    server.tmux("split-window", "-t", "=s:", "yes")
+    transport.send(Keys.parse("y"), transport.capture())
 
 
 CHARS = st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("#{},()[]|\\^$.*+?%;~'\" ─漢é\u0301")
@@ -221,16 +217,16 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize(("change", "same"), LATER.values(), ids=LATER)
-def test_a_spinner_may_turn_on_and_nothing_else_may_move(pane: Pane, change: str, same: bool) -> None:
-    pane.write(drawn(SPINNER))
-    before = pane.held()
-    pane.write(row(5, "✳ Herding… (46s · ↓ 163 tokens)"))
-    held = pane.held().without_moves(before)
-    assert "window_activity" not in held.fields and held.fields["pane_pid"]
-    assert pane.is_as(held)
-    pane.write(change)
-    assert (pane.is_as(held), held.differs(pane.held()) is None) == (same, same)
+def test_a_spinner_may_turn_on_and_nothing_else_may_move(pane: Pane) -> None:
+    for name, (change, same) in LATER.items():
+        pane.write(drawn(SPINNER))
+        before = pane.held()
+        pane.write(row(5, "✳ Herding… (46s · ↓ 163 tokens)"))
+        held = pane.held().without_moves(before)
+        assert "window_activity" not in held.fields and held.fields["pane_pid"]
+        assert pane.is_as(held), name
+        pane.write(change)
+        assert (pane.is_as(held), held.differs(pane.held()) is None) == (same, same), name
 
 
 FIELDS = st.fixed_dictionaries({"pane_pid": st.sampled_from("12"), "cursor_x": st.sampled_from("12")})

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.e2e
 BLOCKED = b"\x1b]7501;state=blocked:kind=permission\x1b\\"
 WORKING = b"\x1b]7501;state=working\x1b\\"
 FLOOD_BYTES = 20_000_000
+Listener = Callable[..., TmuxTransport]
 # It asks whether reports are understood, reports that it is blocked, and keeps whatever is typed.
 PROGRAM = """
 import sys, termios, tty
@@ -84,7 +85,7 @@ def states(marks: Marks) -> list[StatusState]:
 
 
 @pytest.fixture
-def listener(server: Server) -> Iterator[Callable[..., TmuxTransport]]:
+def listener(server: Server) -> Iterator[Listener]:
     """Opens transports that listen; when they are closed, no filter of theirs is left."""
     made: list[TmuxTransport] = []
 
@@ -100,35 +101,31 @@ def listener(server: Server) -> Iterator[Callable[..., TmuxTransport]]:
         wait_for(lambda: not filters(server), "the filters to be gone")
 
 
-def test_what_a_pane_says_is_heard(server: Server, listener: Callable[..., TmuxTransport]) -> None:
-    server.start("s", "cat")
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_what_a_pane_says_is_heard_and_close_leaves_nothing(server: Server, listener: Listener) -> None:
+    plain = server.start("s", "cat")
+    assert [plain.capture().marks for _ in range(3)] == [None] * 3 and not piped(server), "nobody asked to listen"
     say(server, WORKING)
-    transport = listener()
+    before, transport = descriptors(), listener()
     assert settled(transport).marks == Marks(), "what was said before is unknown"
     say(server, BLOCKED + b"\x1b]133;A\x07\x1b]9;4;1;40\x07\x07\x07" + BLOCKED)
-    seen = heard(transport, lambda marks: marks.bells)
+    seen = heard(transport, lambda marks: marks.bells and marks.strongest)
     assert seen.marks is not None and seen.marks.strongest is not None and seen.marks.progress is not None
     assert (seen.marks.strongest.kind, seen.marks.shell) == (StatusKind.PERMISSION, "prompt")
     assert seen.marks.progress.value == 40
+    rung = seen.marks.bells
+    say(server, b"\x07" + WORKING[:9])  # a report in two pieces is read whole
+    heard(transport, lambda marks: marks.bells == rung + 1)
+    say(server, WORKING[9:])
+    heard(transport, lambda marks: states(marks) == [StatusState.WORKING])
+    transport.close()
+    assert descriptors() == before and not piped(server)
 
 
-def test_without_the_option_nobody_listens(server: Server) -> None:
-    transport = server.start("s", "cat")
-    assert [transport.capture().marks for _ in range(3)] == [None] * 3
-    assert not piped(server)
-
-
-def test_a_report_in_two_pieces_is_read_whole(server: Server, listener: Callable[..., TmuxTransport]) -> None:
-    server.start("s", "cat")
-    transport = listener()
-    settled(transport)
-    say(server, b"\x07" + BLOCKED[:9])
-    heard(transport, lambda marks: marks.bells == 1)
-    say(server, BLOCKED[9:])
-    assert heard(transport, states).marks is not None
-
-
-def test_another_panes_reports_are_its_own(server: Server, listener: Callable[..., TmuxTransport]) -> None:
+def test_another_panes_reports_are_its_own(server: Server, listener: Listener) -> None:
     server.start("s", "cat")
     pane = pane_of(server)
     server.tmux("split-window", "-d", "-t", "=s:", "cat")
@@ -141,7 +138,7 @@ def test_another_panes_reports_are_its_own(server: Server, listener: Callable[..
     assert heard(transport, lambda marks: marks.bells).marks == Marks(bells=1)
 
 
-def test_a_program_that_ended_does_nothing_more(server: Server, listener: Callable[..., TmuxTransport]) -> None:
+def test_a_program_that_ended_does_nothing_more(server: Server, listener: Listener) -> None:
     server.start("s", "sh", "-c", "read line")
     transport = listener()
     settled(transport)
@@ -153,33 +150,28 @@ def test_a_program_that_ended_does_nothing_more(server: Server, listener: Callab
     assert seen.marks is not None and states(seen.marks) == [StatusState.ERROR]
 
 
-def test_a_pipe_of_the_users_own_stays(server: Server, listener: Callable[..., TmuxTransport], tmp_path: Path) -> None:
-    server.start("s", "cat")
-    log = tmp_path / "log"
-    server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
-    transport = listener()
-    assert [transport.capture().marks for _ in range(5)] == [None] * 5
-    transport.close()
-    say(server, b"still logged")
-    wait_for(lambda: log.exists() and b"still logged" in log.read_bytes(), "the user's log")
-
-
-def test_a_pipe_that_the_user_takes_is_his(
-    server: Server, listener: Callable[..., TmuxTransport], tmp_path: Path
+def test_a_pipe_of_the_users_own_stays_and_one_that_the_user_takes_is_his(
+    server: Server, listener: Listener, tmp_path: Path
 ) -> None:
-    server.start("s", "cat")
-    transport = listener()
-    settled(transport)
-    assert len(filters(server)) == 1
-    log = tmp_path / "log"
-    server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
-    wait_for(lambda: transport.capture().marks is None, "the marks to be unknown")
-    transport.close()
-    say(server, b"logged")
-    wait_for(lambda: log.exists() and b"logged" in log.read_bytes(), "the user's log")
+    for name in ("own", "taken"):
+        server.start(name, "cat")
+        log, takes = tmp_path / name, ("pipe-pane", "-t", f"={name}:", f"cat >> {tmp_path / name}")
+        if name == "own":
+            server.tmux(*takes)
+        transport = listener(name)
+        if name == "own":
+            assert [transport.capture().marks for _ in range(5)] == [None] * 5
+        else:
+            settled(transport)
+            assert len(filters(server)) == 1
+            server.tmux(*takes)
+            wait_for(lambda transport=transport: transport.capture().marks is None, "the marks to be unknown")
+        transport.close()
+        say(server, b"still logged", f"={name}:")
+        wait_for(lambda log=log: log.exists() and b"still logged" in log.read_bytes(), "the user's log")
 
 
-def test_who_reads_too_seldom_begins_anew(server: Server, listener: Callable[..., TmuxTransport]) -> None:
+def test_who_reads_too_seldom_begins_anew(server: Server, listener: Listener) -> None:
     """More was said between two looks than a pipe holds: what is known may have been revoked in what is lost."""
     server.start("s", "cat")
     transport = listener()
@@ -195,7 +187,7 @@ def test_who_reads_too_seldom_begins_anew(server: Server, listener: Callable[...
     heard(transport, states)
 
 
-def test_a_flood_is_not_held_up(server: Server, listener: Callable[..., TmuxTransport], tmp_path: Path) -> None:
+def test_a_flood_is_not_held_up(server: Server, listener: Listener, tmp_path: Path) -> None:
     done = tmp_path / "done"
     printed = f"read line; head -c {FLOOD_BYTES} /dev/zero | tr '\\0' a | fold -w 70; touch {done}; exec cat"
     server.start("s", "sh", "-c", printed)
@@ -209,21 +201,19 @@ def test_a_flood_is_not_held_up(server: Server, listener: Callable[..., TmuxTran
     heard(transport, lambda marks: states(marks) == [StatusState.WORKING])
 
 
-@pytest.mark.parametrize("end", ["kill-session", "respawn-pane"])
-def test_a_session_that_ends_takes_its_filter_along(
-    server: Server, listener: Callable[..., TmuxTransport], end: str
-) -> None:
-    server.start("s", "cat")
+def test_a_session_that_ends_takes_its_filter_along(server: Server, listener: Listener) -> None:
     server.start("other", "cat")
-    transport = listener()
-    settled(transport)
-    server.tmux(end, "-t", "=s:", *(["-k", "cat"] if end == "respawn-pane" else []))
-    with pytest.raises(SessionGone):
-        transport.capture()
-    wait_for(lambda: not filters(server), "the filter to end")
+    for end, more in (("kill-session", ()), ("respawn-pane", ("-k", "cat"))):
+        server.start("s", "cat")
+        transport = listener()
+        settled(transport)
+        server.tmux(end, "-t", "=s:", *more)
+        with pytest.raises(SessionGone):
+            transport.capture()
+        wait_for(lambda: not filters(server), "the filter to end")
 
 
-def test_a_stopped_server_holds_nobody_up(server: Server, listener: Callable[..., TmuxTransport]) -> None:
+def test_a_stopped_server_holds_nobody_up(server: Server, listener: Listener) -> None:
     server.start("s", "cat")
     transport = listener()
     settled(transport)
@@ -262,21 +252,8 @@ def test_nothing_outlives_us(server: Server) -> None:
     wait_for(lambda: not filters(server), "the filter to be gone with the process that listened")
 
 
-def test_close_leaves_nothing(server: Server, listener: Callable[..., TmuxTransport]) -> None:
-    def descriptors() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
-
-    server.start("s", "cat")
-    before = descriptors()
-    transport = listener()
-    settled(transport)
-    transport.close()
-    assert descriptors() == before
-    assert not piped(server)
-
-
 def test_a_folder_with_any_name(
-    server: Server, listener: Callable[..., TmuxTransport], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    server: Server, listener: Listener, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """tmux expands formats and times in the command, the shell the rest."""
     folder = tmp_path / """a'b"c #{pid} %H $HOME \\ ;d"""
@@ -286,9 +263,7 @@ def test_a_folder_with_any_name(
     settled(listener())
 
 
-def test_a_report_in_tmux_reaches_the_verdict(
-    server: Server, tmp_path: Path, listener: Callable[..., TmuxTransport]
-) -> None:
+def test_a_report_in_tmux_reaches_the_verdict(server: Server, tmp_path: Path, listener: Listener) -> None:
     typed = tmp_path / "typed"
     typed.touch()
     server.start("s", sys.executable, "-c", PROGRAM, str(typed), shows="ready")

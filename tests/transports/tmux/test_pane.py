@@ -52,48 +52,36 @@ def test_a_look_sees_screen_cursor_title_and_processes(server: Server) -> None:
     assert (seen.alive, seen.foreground, seen.accepts_keys) == (True, "cat", True)
 
 
-def test_a_full_row_that_does_not_wrap_stays_a_line(server: Server) -> None:
+def test_full_rows_the_cursors_visibility_and_the_alternate_screen(server: Server) -> None:
     script = f"printf '{'x' * 40}\\r\\n{'y' * 40}\\r\\nlast? '; exec cat"
-    seen = server.wait(server.start("s", "sh", "-c", script, size=(40, 10)), "last?")
-    assert [line.rstrip() for line in seen.screen.lines[:3]] == ["x" * 40, "y" * 40, "last?"]
-
-
-def test_cursor_visibility_and_the_alternate_screen(server: Server) -> None:
-    seen = server.wait(server.start("s", "sh", "-c", r"printf '\033[?1049h\033[?25lmenu'; exec cat"), "menu")
+    seen = server.wait(server.start("rows", "sh", "-c", script, size=(40, 10)), "last?")
+    assert [line.rstrip() for line in seen.screen.lines[:3]] == ["x" * 40, "y" * 40, "last?"], "they do not wrap"
+    seen = server.wait(server.start("menu", "sh", "-c", r"printf '\033[?1049h\033[?25lmenu'; exec cat"), "menu")
     assert seen.screen.cursor is not None and seen.screen.cursor.visible is False
     assert seen.screen.alternate is True
 
 
-@pytest.mark.parametrize("name", ["worker", "worker1", "%99", "worker10:7", "=worker10", "worke*", "foo;", "-x", "!"])
-def test_only_the_exact_name_is_found(server: Server, name: str) -> None:
+def test_only_the_exact_name_is_found(server: Server) -> None:
     server.start("worker10", "cat")
-    with pytest.raises(SessionGone) as caught:
-        TmuxTransport(name, server.options).capture()
-    assert caught.value.target == f"tmux:{name}"
+    for name in ("worker", "worker1", "%99", "worker10:7", "=worker10", "worke*", "foo;", "-x", "!"):
+        with pytest.raises(SessionGone) as caught:
+            TmuxTransport(name, server.options).capture()
+        assert caught.value.target == f"tmux:{name}"
+    for name in ("", ":0", "a\nb", "$0", "@1", "%01", "{last}", "s:d*", "s:{end}", "s:^", "s:0.x", "s:0:1"):
+        with pytest.raises(ValueError, match="names no pane"):
+            TmuxTransport(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["", ":0", "a\nb", "$0", "@1", "%01", "{last}", "s:d*", "s:{end}", "s:^", "s:0.x", "s:0:1"]
-)
-def test_a_name_that_cannot_be_one_is_the_callers_mistake(name: str) -> None:
-    with pytest.raises(ValueError, match="names no pane"):
-        TmuxTransport(name)
-
-
-def test_windows_by_their_whole_name(server: Server) -> None:
-    server.start("s", "cat")
-    server.tmux("new-window", "-d", "-t", "=s:", "-n", "deploy-prod", "cat")
-    assert TmuxTransport("s:deploy-prod", server.options).capture().alive
-    with pytest.raises(SessionGone):
-        TmuxTransport("s:dep", server.options).capture()
-
-
-def test_panes_and_windows_by_address(server: Server) -> None:
+def test_windows_by_their_whole_name_and_panes_by_address(server: Server) -> None:
     server.start("s", "cat")
     command = ("sh", "-c", "echo second; exec cat")
     pane = server.tmux("split-window", "-t", "=s:", "-P", "-F", "#{pane_id}", *command).strip()
     for name in (pane, "s:0.1"):
         assert "second" in server.wait(TmuxTransport(name, server.options), "second").screen.text
+    server.tmux("new-window", "-d", "-t", "=s:", "-n", "deploy-prod", "cat")
+    assert TmuxTransport("s:deploy-prod", server.options).capture().alive
+    with pytest.raises(SessionGone):
+        TmuxTransport("s:dep", server.options).capture()
 
 
 def test_keys_arrive_byte_for_byte(server: Server, recorder: tuple[TmuxTransport, Path]) -> None:
@@ -129,63 +117,43 @@ def test_a_text_that_tmux_cannot_take_in_one_call_is_refused_whole(recorder: tup
     assert received.read_bytes() == b"y" * 4_000
 
 
-def test_nothing_is_sent_after_a_change(server: Server) -> None:
-    transport = server.start("s", "cat")
-    seen = transport.capture()
-    server.tmux("send-keys", "-t", "=s:", "abc")
-    server.wait(TmuxTransport("s", server.options), "abc")
-    with pytest.raises(KeysRefused, match="changed"):
-        transport.send(Keys.parse("y"), seen)
-    with pytest.raises(KeysRefused, match="latest"):
-        TmuxTransport("s", server.options).send(Keys.parse("y"), seen)
-    assert transport.capture().screen.lines[0].rstrip() == "abc"
-
-
-@pytest.mark.parametrize("after", ["Delete all files?  [y/N]?", "Préss any key to go on? "])
-def test_nothing_is_sent_to_another_prompt_in_the_same_place(server: Server, tmp_path: Path, after: str) -> None:
+def test_nothing_is_sent_to_another_prompt_in_the_same_place(server: Server, tmp_path: Path) -> None:
     """The cursor is where it was, and so is the process: only what stands there is not."""
     before = "Press any key to go on?  "
-    assert len(after) <= len(before)
-    script = f"printf '{before}'; while ! test -e go; do sleep 0.01; done; printf '\\r{after.ljust(len(before))}'; cat"
-    transport = server.start("s", "sh", "-c", f"cd {tmp_path}; {script}", shows="Press")
-    seen = transport.capture()
-    (tmp_path / "go").touch()
-    server.wait(TmuxTransport("s", server.options), after.rstrip())
-    with pytest.raises(KeysRefused, match="changed"):
-        transport.send(Keys.parse("y"), seen)
+    for number, after in enumerate(("Delete all files?  [y/N]?", "Préss any key to go on? ")):
+        go, shown = tmp_path / f"go{number}", after.ljust(len(before))
+        script = f"printf '{before}'; while ! test -e {go}; do sleep 0.01; done; printf '\\r{shown}'; cat"
+        transport = server.start(f"s{number}", "sh", "-c", script, shows="Press")
+        seen = transport.capture()
+        go.touch()
+        server.wait(TmuxTransport(f"s{number}", server.options), after.rstrip())
+        with pytest.raises(KeysRefused, match="changed"):
+            transport.send(Keys.parse("y"), seen)
 
 
-@pytest.mark.parametrize(
-    "line", ["#{pane_id}, (a|b)* }~ ✓ 漢字 ❯? ", "x" * 79, "$(id) `id` \\\\ %% ' ", "  indented: "]
-)
-def test_a_prompt_of_any_characters_can_be_answered(server: Server, tmp_path: Path, line: str) -> None:
+def test_a_prompt_of_any_characters_can_be_answered(server: Server) -> None:
     script = "printf '\\n\\n'; printf \"$1\"; exec cat"
-    transport = server.start("s", "sh", "-c", script, "sh", line)
-    wait_for(lambda: bool(transport.capture().screen.prompt_line.text.strip()), "the prompt")
-    transport.send(Keys.typed("yes"), transport.capture())
-    server.wait(transport, "yes")
+    lines = ("#{pane_id}, (a|b)* }~ ✓ 漢字 ❯? ", "x" * 79, "$(id) `id` \\\\ %% ' ", "  indented: ")
+    panes = [server.start(f"s{number}", "sh", "-c", script, "sh", line) for number, line in enumerate(lines)]
+    for pane in panes:
+        wait_for(lambda pane=pane: bool(pane.capture().screen.prompt_line.text.strip()), "the prompt")
+        pane.send(Keys.typed("yes"), pane.capture())
+        server.wait(pane, "yes")
 
 
-def test_of_two_that_saw_the_same_screen_one_presses(server: Server) -> None:
+def test_of_two_that_saw_the_same_screen_one_presses_and_none_by_a_look_of_the_other(server: Server) -> None:
     first = server.start("s", "cat")
     second = TmuxTransport("s", server.options)
-    one, other = first.capture(), second.capture()
+    one = first.capture()
+    with pytest.raises(KeysRefused, match="latest"):
+        second.send(Keys.parse("y"), one)
+    other = second.capture()
     first.send(Keys.parse("BTab"), one)
     with pytest.raises(KeysRefused):
         second.send(Keys.parse("BTab"), other)
 
 
-def test_panes_that_share_their_keys_take_none(server: Server) -> None:
-    transport = server.start("s", "cat")
-    server.tmux("split-window", "-t", "=s:", "cat")
-    server.tmux("set-option", "-w", "-t", "=s:", "synchronize-panes", "on")
-    seen = transport.capture()
-    assert seen.accepts_keys is False
-    with pytest.raises(KeysRefused):
-        transport.send(Keys.parse("y"), seen)
-
-
-def test_copy_mode_takes_no_keys(server: Server) -> None:
+def test_copy_mode_and_panes_that_share_their_keys_take_none(server: Server) -> None:
     transport = server.start("s", "cat")
     live = transport.capture()
     server.tmux("copy-mode", "-t", "=s:")
@@ -195,6 +163,13 @@ def test_copy_mode_takes_no_keys(server: Server) -> None:
     assert seen.accepts_keys is False
     with pytest.raises(KeysRefused, match="copy mode"):
         transport.send(Keys.parse("y"), seen)
+    shared = server.start("shared", "cat")
+    server.tmux("split-window", "-t", "=shared:", "cat")
+    server.tmux("set-option", "-w", "-t", "=shared:", "synchronize-panes", "on")
+    seen = shared.capture()
+    assert seen.accepts_keys is False
+    with pytest.raises(KeysRefused):
+        shared.send(Keys.parse("y"), seen)
 
 
 def test_a_program_that_ended_is_seen_with_its_status_or_none(server: Server) -> None:
@@ -213,24 +188,20 @@ def test_a_program_that_ended_is_seen_with_its_status_or_none(server: Server) ->
     assert set(statuses) in ({7}, {7, None})
 
 
-def test_a_namesake_is_another_session(server: Server) -> None:
+def test_a_namesake_and_a_respawned_pane_are_other_sessions(server: Server) -> None:
     server.start("other", "cat")
     transport = server.start("s", "cat")
     transport.capture()
     server.tmux("kill-session", "-t", "=s")
-    server.start("s", "cat")
+    respawned = server.start("s", "cat")
     with pytest.raises(SessionGone):
         transport.capture()
-
-
-def test_a_respawned_pane_is_another_session(server: Server) -> None:
-    transport = server.start("s", "cat")
-    seen = transport.capture()
+    seen = respawned.capture()
     server.tmux("respawn-pane", "-k", "-t", "=s:", "cat")
     with pytest.raises(KeysRefused):
-        transport.send(Keys.parse("y"), seen)
+        respawned.send(Keys.parse("y"), seen)
     with pytest.raises(SessionGone, match="another process"):
-        transport.capture()
+        respawned.capture()
 
 
 def test_a_stopped_server_is_not_gone(server: Server) -> None:
