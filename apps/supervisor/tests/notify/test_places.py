@@ -1,4 +1,4 @@
-"""Where a person sits: a desktop over a real session bus, a real pty, a client of a real tmux; and `stallkit notify`."""
+"""Where a person sits: a desktop over a real session bus, a real pty, a client of a real tmux; `stallkit notify`."""
 
 from __future__ import annotations
 
