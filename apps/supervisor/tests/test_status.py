@@ -16,6 +16,7 @@ from typing import Any, Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from queued import Desk
 from stallkit_supervisor.log_report import LogReader, Report, SessionReport, reported
 from stallkit_supervisor.session_state import WatchConfig
 from stallkit_supervisor.sources import FleetSource
@@ -247,33 +248,22 @@ ANY_KEY = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\
 DELETES = "read -p 'Delete all? [y/N] ' x; clear; echo went on; exec sleep 100"
 
 
-class Night:
+class Night(Desk):
     """`stallkit` in a folder of its own, over one tmux server."""
 
-    def __init__(self, command: str, server: Server, folder: Path) -> None:
-        self.command, self.server, self.folder = command, server, folder
-        config = {"XDG_CONFIG_HOME": str(folder / "config"), "STALLKIT_TMUX": str(server.socket)}
-        self.environment = {**os.environ, **config, "STALLKIT_STATE_DIR": str(folder / "state")}
+    def __init__(self, folder: Path, server: Server) -> None:
+        super().__init__(folder, server)
+        self.environment["STALLKIT_TMUX"] = str(server.socket)
         self.log = folder / "state" / "events.jsonl"
         rule = 'do = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:key"\n'
         (folder / "config" / "stallkit").mkdir(parents=True)
         settings = folder / "config" / "stallkit" / "stallkit.toml"
         settings.write_text(f"[watch]\nall = true\n[[policy.rule]]\n{rule}")
 
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        given = [self.command, *words]
-        return subprocess.run(
-            given, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [self.command, *words],
-            env=self.environment,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+    @property
+    def told(self) -> list[str]:
+        """What was said besides events."""
+        return [line for line in (self.folder / "out").read_text().splitlines() if not line.startswith("{")]
 
     def has(self, name: str, target: str) -> bool:
         lines = self.log.read_text().splitlines() if self.log.exists() else []
@@ -285,12 +275,12 @@ class Night:
 
 
 @pytest.fixture
-def night(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Night]:
+def night(server: Server, tmp_path: Path) -> Iterator[Night]:
     for name, script in (("key", ANY_KEY), ("one", DELETES), ("two", DELETES)):
         server.start(name, "bash", "-c", script, shows="?" if script is DELETES else "key").close()
     server.start("quiet", "sleep", "1000").close()
-    made = Night(stallkit_command, server, tmp_path)
-    process = made.start("supervise")
+    made = Night(tmp_path, server)
+    process = made.begin("supervise")
     try:
         wait_for(lambda: made.has("dismissal", "tmux:key"), "stallkit's answer")
         wait_for(lambda: made.has("escalation", "tmux:one") and made.has("escalation", "tmux:two"), "two questions")
@@ -299,9 +289,9 @@ def night(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Nig
         wait_for(lambda: not lines()[0]["still_waits"], "the end of a wait")
     finally:
         process.terminate()
-        _, told = process.communicate(timeout=30)
-        assert (process.returncode, told) == (0, b"")
+        assert (process.wait(30), made.told) == (0, [])
     yield made
+    made.end()
 
 
 def test_who_waited_who_answered_and_what_still_waits(night: Night) -> None:
@@ -321,15 +311,17 @@ def test_who_waited_who_answered_and_what_still_waits(night: Night) -> None:
     assert [line.split()[0] for line in lines[2:6]] == ["session", "two", "one", "key"], "the one that waits is first"
     assert "still confirm" in lines[3] and "stallkit 1" in lines[5]
     state = str(night.folder / "state")
-    shown = OnTerminal(night.server, (80, 24), night.command, "report", "--all", STALLKIT_STATE_DIR=state).over(2)
+    assert night.server is not None
+    shown = OnTerminal(night.server, (80, 24), *night.command, "report", "--all", STALLKIT_STATE_DIR=state).over(2)
     assert "still confirm" in shown and "one" in shown
 
     assert '"still"' not in night.log.read_text()  # a watch tells at its end what happened in it
-    watch = night.start("watch", "--all", "--policy", "observe", "--summary")
+    watch = night.begin("watch", "--all", "--policy", "observe", "--summary")
     wait_for(lambda: '"still"' in night.log.read_text(), "what was told before, and is still there")
     watch.terminate()
-    _, told = watch.communicate(timeout=30)
-    assert watch.returncode == 0 and b"1 still open" in told and b"two" in told and b"\nkey" not in told
+    assert watch.wait(30) == 0
+    told = "\n".join(night.told)
+    assert "1 still open" in told and "two" in told and "\nkey" not in told
 
     whole, text = night.report()[1], night.log.read_text()
     middle = text.index("\n", len(text) // 2) + 1
@@ -356,18 +348,14 @@ PROCEEDS = "read -p 'Proceed? [y/N] ' answer; clear; echo went on; exec sleep 10
 
 
 class Status:
-    """`stallkit` in a state directory of its own, over one tmux server, where `supervise` runs."""
+    """`stallkit status` beside a watch of one tmux server."""
 
-    def __init__(self, command: str, server: Server, folder: Path) -> None:
-        self.command, self.server = command, server
-        self.environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state")}
-        self.environment.pop("TMUX", None)
-        words = [command, "watch", "--all", "--policy", "observe", "--json", "-S", str(server.socket)]
-        self.process = subprocess.Popen(words, env=self.environment, stdout=subprocess.DEVNULL)
+    def __init__(self, folder: Path, server: Server) -> None:
+        self.server, self.desk = server, Desk(folder, server)
+        self.process = self.desk.begin("watch", "--all", "--policy", "observe", "--json", "-S", str(server.socket))
 
     def __call__(self, *words: str) -> tuple[int, str]:
-        given = [self.command, "status", *words]
-        done = subprocess.run(given, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+        done = self.desk("status", *words)
         assert not done.stderr
         return done.returncode, done.stdout
 
@@ -377,12 +365,11 @@ class Status:
 
 
 @pytest.fixture
-def status(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Status]:
+def status(server: Server, tmp_path: Path) -> Iterator[Status]:
     server.start("w1", "bash", "-c", PROCEEDS, shows="Proceed?").close()
-    made = Status(stallkit_command, server, tmp_path)
+    made = Status(tmp_path, server)
     yield made
-    made.process.kill()
-    made.process.wait()
+    made.desk.end()
 
 
 def test_a_line_for_a_status_bar_and_what_all_sessions_do(status: Status) -> None:
@@ -398,12 +385,10 @@ def test_a_line_for_a_status_bar_and_what_all_sessions_do(status: Status) -> Non
     status.process.send_signal(signal.SIGCONT)
     at = ("-S", str(status.server.socket))
     for words, told in ((("--all", *at), True), (("tmux:w1", *at), True), (("tmux:other", *at), False)):
-        given = [status.command, "watch", *words, "--policy", "observe", "--for", "0.1"]
-        done = subprocess.run(given, env=status.environment, capture_output=True, text=True, timeout=60, check=True)
+        done = status.desk("watch", *words, "--policy", "observe", "--for", "0.1")
         assert (f"process {status.process.pid}, policy observe, watches there already" in done.stderr) is told, words
     for more in ("tmux:w1", "--json"):
-        given = [status.command, "status", "--short", more]
-        assert subprocess.run(given, env=status.environment, capture_output=True, check=False).returncode == 64
+        assert status.desk("status", "--short", more).returncode == 64
     status.server.tmux("send-keys", "-t", "=w1:", "y", "Enter")
     wait_for(lambda: status("--short") == (0, "\n"), "nothing to be needed")
     status.process.send_signal(signal.SIGTERM)
@@ -426,14 +411,10 @@ def test_what_a_killed_one_left_and_how_a_halted_session_goes_on(status: Status,
     assert found["sessions"][0]["state"] == "waiting"
     assert "halted: 3 recoveries, 3 are allowed; to go on: stallkit release tmux:w1" in status("w1")[1]
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        given = [status.command, *words]
-        return subprocess.run(given, env=status.environment, capture_output=True, text=True, timeout=60, check=False)
-
     for words in (["incidents", "w1"], ["mute", "w1"], ["unmute", "w1"], ["release", "w1"]):
-        done = run(*words)  # a plain name is that of a tmux session
+        done = status.desk(*words)  # a plain name is that of a tmux session
         assert done.returncode == 0, (words, done.stderr)
-        missing = run(words[0], "nobody")
+        missing = status.desk(words[0], "nobody")
         assert missing.returncode == 64 and "no supervisor has watched it" in missing.stderr, (words, missing.stderr)
     assert "halted" not in status("w1")[1]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import select
 import shlex
 import signal
@@ -18,6 +17,7 @@ from typing import Any, Iterator
 
 import pytest
 from checked import allowing
+from queued import Desk
 from terminals import Server, had_a_child, wait_for
 
 from stallkit.press.policy_file import PROFILES, policy_from
@@ -27,39 +27,18 @@ pytestmark = pytest.mark.e2e
 ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 100"
 
 
-class Command:
+class Command(Desk):
     """`stallkit` in a folder of its own, over one tmux server."""
 
-    def __init__(self, command: str, server: Server, folder: Path) -> None:
-        self.command, self.server, self.folder = command, server, folder
-        self.started: list[subprocess.Popen[bytes]] = []
-        self.environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state"), "COLUMNS": "100"}
-        for name in ("TMUX", "STALLKIT_STALL_TIMEOUT", "NOTIFY_SOCKET", "WATCHDOG_USEC"):
-            self.environment.pop(name, None)
-        self.environment["XDG_CONFIG_HOME"] = str(folder / "config")
-
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.command, *words],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    server: Server
 
     def json(self, *words: str) -> Any:
         done = self(*words, "--json")
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
 
-    def start(self, *words: str, **environment: str) -> Process:
-        with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
-            started = {**self.environment, **environment}
-            process = subprocess.Popen([self.command, *words], env=started, cwd=self.folder, stdout=out, stderr=err)
-        self.started.append(process)
-        return Process(process, self.folder)
+    def start(self, *words: str) -> Process:
+        return Process(self.begin(*words), self.folder)
 
     @property
     def at(self) -> tuple[str, str]:
@@ -74,15 +53,18 @@ class Process:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        lines = (self.folder / "out").read_text().split("\n")
-        return [json.loads(line) for line in lines[:-1]]
+        return [json.loads(line) for line in self.lines if line.startswith("{")]
+
+    @property
+    def lines(self) -> list[str]:
+        return (self.folder / "out").read_text().split("\n")[:-1]
 
     def has(self, name: str, count: int = 1) -> bool:
         return sum(event["event"] == name for event in self.events) >= count
 
     @property
     def errors(self) -> str:
-        return (self.folder / "err").read_text()
+        return "\n".join(line for line in self.lines if not line.startswith("{"))
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
@@ -90,12 +72,11 @@ class Process:
 
 
 @pytest.fixture
-def stallkit(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Command]:
-    command = Command(stallkit_command, server, tmp_path)
+def stallkit(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    monkeypatch.delenv("STALLKIT_STALL_TIMEOUT", raising=False)
+    command = Command(tmp_path, server)
     yield command
-    for process in command.started:
-        process.kill()
-        process.wait()
+    command.end()
 
 
 def ask(server: Server, name: str, script: str, shows: str) -> None:
@@ -141,8 +122,8 @@ def test_supervise_is_ready_reloads_refuses_and_drains(stallkit: Command, server
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
         system.bind(str(stallkit.folder / "notify"))
         system.settimeout(30)
-        told = {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "2000000"}
-        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at, **told)
+        stallkit.environment |= {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "2000000"}
+        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at)
         assert [system.recv(100) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
         system.setblocking(False)
         reader = threading.Thread(target=drain, args=(system, supervise.process))
