@@ -272,13 +272,6 @@ def test_nothing_is_done_while_something_is_being_done_and_its_end_is_of_what_it
     assert (watch.state.prompt.refused, watch.state.recovery.counts.total, watch.state.prompt.pressed) == (0, 1, False)
 
 
-def test_another_session_has_not_been_at_rest() -> None:
-    watch = Watch(RULES["daemon"])
-    for _ in range(3):
-        watch.see(ASKS, after=60)
-    assert "press" not in watch.see(ASKS, after=60, identity="%2")
-
-
 def test_a_supervisor_that_was_killed_does_not_press_again() -> None:
     """What it wrote down is read again; the first look may say nothing."""
     left = SessionState(prompt=PromptState(seen=Observed.kept(str(observed(ASKS))), pressed=True))

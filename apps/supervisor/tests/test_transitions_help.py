@@ -101,17 +101,6 @@ def test_the_wait_can_be_turned_off() -> None:
     assert watch.see(USED_UP, after=10) == []
 
 
-def test_resumptions_have_the_limits_of_presses() -> None:
-    watch = Watch(RESUMES)
-    for _ in range(3):
-        watch.see(USED_UP, free_in=0)
-        if not watch.state.recovery.busy:
-            watch.see(USED_UP)
-        watch.on_outcome(End.CLEARED)
-    watch.see(USED_UP, free_in=0)
-    assert watch.state.halt.halted
-
-
 def test_each_try_of_a_limit_names_its_own_end() -> None:
     watch, tries = Watch(), verdict("quota", "maybe", id="limit")
     tries = evolve(tries, retrying="Rate limit reached [retrying in 3s attempt #1]")
