@@ -1,4 +1,4 @@
-"""The audit log: what is in it stays as it was written, or `verify` says which line does not."""
+"""The audit log: what is in it stays as it was written, or `stallkit audit verify` says which line does not."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from secret_kinds import KINDS, planted
 from secret_search import found_in, squeezed
 from stallkit_operator.audit import AuditLog, audit_log
+from stallkit_operator.item import Category
+from stallkit_operator.queue import Queue
 
+from stallkit.cli.commands import cli
 from stallkit.errors import StoreError
 
 WRITER = """
@@ -55,37 +60,28 @@ def test_lines_are_json_in_a_chain(log: AuditLog) -> None:
     assert stat.S_IMODE(log.path.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("number", range(5))
-def test_an_altered_line_is_found(log: AuditLog, number: int) -> None:
-    rows = lines(log)
-    rows[number] = rows[number].replace(b'"edit"', b'"idle"')
-    log.path.write_bytes(b"".join(rows))
-    found = log.verify().findings
-    assert [one.line for one in found] == [min(number + 2, 5)]
-    assert f"line {number + 1}" in found[0].why or number == 4
-
-
-@pytest.mark.parametrize("number", range(4))
-def test_a_missing_line_is_found(log: AuditLog, number: int) -> None:
-    rows = lines(log)
-    del rows[number]
-    log.path.write_bytes(b"".join(rows))
-    assert number + 1 in wrong(log)
-
-
-@pytest.mark.parametrize("cut", [1, 2, 30, 200, 700])
-def test_a_tail_that_was_cut_off_is_found_and_nothing_follows_it(log: AuditLog, cut: int) -> None:
-    log.path.write_bytes(log.path.read_bytes()[:-cut])
-    assert any("cut off" in one.why for one in log.verify().findings)
-    with pytest.raises(StoreError, match=r"cut.*audit verify"):
-        log.append({"event": "edit"})
-
-
-def test_a_last_line_that_was_altered_takes_no_other(log: AuditLog) -> None:
-    rows = lines(log)
-    log.path.write_bytes(b"".join([*rows[:-1], rows[-1].replace(b"4", b"3")]))
+def test_a_line_that_was_altered_taken_away_or_cut_is_found_and_nothing_follows_it(log: AuditLog) -> None:
+    whole, rows = log.path.read_bytes(), lines(log)
+    for number in range(5):
+        altered = [*rows[:number], rows[number].replace(b'"edit"', b'"idle"'), *rows[number + 1 :]]
+        log.path.write_bytes(b"".join(altered))
+        found = log.verify().findings
+        assert [one.line for one in found] == [min(number + 2, 5)]
+        assert f"line {number + 1}" in found[0].why or number == 4
     with pytest.raises(StoreError, match="line 5 is not as it was written"):
         log.append({"event": "edit"})
+    for number in range(4):
+        log.path.write_bytes(b"".join([*rows[:number], *rows[number + 1 :]]))
+        assert number + 1 in wrong(log)
+    for cut in (1, 2, 30, 200, 700):
+        log.path.write_bytes(whole[:-cut])
+        assert any("cut off" in one.why for one in log.verify().findings)
+        with pytest.raises(StoreError, match=r"cut.*audit verify"):
+            log.append({"event": "edit"})
+    log.path.write_bytes(whole)
+    assert log.verify().findings == ()
+    with pytest.raises(ValueError, match="previous"):  # it keeps its own fields
+        log.append({"event": "edit", "previous": "x"})
 
 
 def test_a_log_or_a_head_that_is_missing_is_found(log: AuditLog, tmp_path: Path) -> None:
@@ -116,21 +112,24 @@ def test_a_log_that_was_written_anew_is_found_by_a_line_that_was_noted(log: Audi
     assert "written anew" in log.verify((noted.lines, noted.last)).findings[0].why
 
 
-@pytest.mark.parametrize("torn", [b'{"version": 1, "n": 6, "ti', b"{", b'{"half": "\xc3'])
-def test_a_torn_line_is_told_of_by_the_next_one(log: AuditLog, torn: bytes) -> None:
-    with log.path.open("ab") as file:
-        file.write(torn)
-    assert log.verify().findings == () and "line 6 is torn" in log.verify().notes[0]
-    log.append({"event": "edit", "number": 6})
-    report = log.verify()
-    assert report.findings == () and report.events[-1]["torn"] == [len(torn)] and "line 6 is torn" in report.notes[0]
-    rows = lines(log)
-    log.path.write_bytes(b"".join([*rows[:5], b"x" + rows[5], *rows[6:]]))
-    assert wrong(log)
+def test_a_torn_line_is_told_of_by_the_next_one(tmp_path: Path) -> None:
+    for number, torn in enumerate((b'{"version": 1, "n": 6, "ti', b"{", b'{"half": "\xc3')):
+        log = AuditLog(tmp_path / str(number) / "a.log")
+        for line in range(5):
+            log.append({"event": "edit", "number": line})
+        with log.path.open("ab") as file:
+            file.write(torn)
+        assert log.verify().findings == () and "line 6 is torn" in log.verify().notes[0]
+        log.append({"event": "edit", "number": 6})
+        report = log.verify()
+        assert report.findings == () and report.events[-1]["torn"] == [len(torn)]
+        assert "line 6 is torn" in report.notes[0]
+        rows = lines(log)
+        log.path.write_bytes(b"".join([*rows[:5], b"x" + rows[5], *rows[6:]]))
+        assert wrong(log)
 
 
 def test_what_a_killed_writer_left_whole_is_kept(log: AuditLog) -> None:
-    """Killed before the head was written, or before the line's end was."""
     head = log.path.with_name(f"{log.path.name}.head")
     before = head.read_bytes()
     for end in (b"\n", b""):
@@ -146,7 +145,6 @@ def test_what_a_killed_writer_left_whole_is_kept(log: AuditLog) -> None:
 
 
 def test_writers_that_are_killed_lose_no_line_that_was_reported(tmp_path: Path) -> None:
-    """Two at a time, killed at any moment, 20 times: the chain is whole, and goes on."""
     log = AuditLog(tmp_path / "audit" / "manifests.log")
     for turn in range(10):
         writers = [
@@ -211,15 +209,6 @@ def test_a_line_for_which_there_is_no_room_is_told_and_leaves_the_log_whole(log:
     assert (len(report.events), report.findings, report.events[-1]["torn"]) == (6, (), [20])
 
 
-def test_the_log_keeps_its_own_fields(log: AuditLog) -> None:
-    with pytest.raises(ValueError, match="previous"):
-        log.append({"event": "edit", "previous": "x"})
-
-
-def test_a_log_is_named_by_its_proxy_and_sandbox(tmp_path: Path) -> None:
-    assert audit_log(tmp_path, "pipelock", "web").path == tmp_path / "pipelock-web.log"
-
-
 def test_no_secret_is_in_a_log_and_hashes_stay(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit" / "a.log")
     commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
@@ -231,3 +220,74 @@ def test_no_secret_is_in_a_log_and_hashes_stay(tmp_path: Path) -> None:
     said = "\n".join(json.dumps(event["reply"], ensure_ascii=False) for event in events)
     leaks = [s for one in texts for s in one.secrets if len(s) > 8 and found_in(s, squeezed(said))]
     assert leaks == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state" / "audit"
+
+
+def audit(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["audit", *words], standalone_mode=False)
+
+
+def test_what_changed_is_shown_in_order_and_once(folder: Path) -> None:
+    assert audit("verify").output == audit("show").output == "nothing was audited yet\n"
+    diff = "--- routes.json before\n+++ routes.json after\n+\x1b[31mred\n"
+    audit_log(folder, "cred-proxy", "web").append({"event": "edit_begun", "sandbox": "web", "by": "ada", "diff": diff})
+    AuditLog(folder / "manifests.log").append({"event": "manifest_approved", "sandbox": "web", "why": "it needs node"})
+    done = audit("show")
+    first, *rows, last = done.output.splitlines()
+    assert "cred-proxy-web  edit_begun  sandbox=web  by=ada" in first and "manifest_approved" in last
+    assert "    +\\x1b[31mred" in rows
+    assert len(audit("show", "--no-diff").output.splitlines()) == 2
+    found = json.loads(audit("show", "manifests", "--json").output)["events"]
+    assert [(one["log"], one["why"]) for one in found] == [("manifests", "it needs node")]
+    for sandbox in ("web", "db"):
+        for event in ("edit_begun", "edit_applied"):
+            audit_log(folder, "pipelock", sandbox).append({"event": event, "sandbox": sandbox, "diff": "+localhost"})
+    audit_log(folder, "pipelock", "web").append({"event": "edit_begun", "sandbox": "web", "diff": "-localhost"})
+    shown = [line.strip() for line in audit("show").output.splitlines() if "localhost" in line]
+    assert shown == ["+localhost", "+localhost", "-localhost"]
+    assert audit("show", "--json").output.count("+localhost") == 4
+
+
+def test_a_log_that_is_not_whole_is_exit_code_7(folder: Path) -> None:
+    log = AuditLog(folder / "manifests.log")
+    for number in range(3):
+        log.append({"event": "manifest_approved", "number": number})
+    whole = audit("verify")
+    assert whole.return_value == 0 and "manifests.log: 3 lines, whole  3:" in whole.output
+    assert audit("verify", "manifests", "--noted", whole.output.split()[-1]).return_value == 0
+    for noted in ("3", "x:y", "0:abc"):
+        assert "LINE:HASH" in str(audit("verify", "manifests", "--noted", noted).exception)
+    assert "no such log" in str(audit("verify", "none").exception)
+    log.path.write_bytes(log.path.read_bytes()[:-40])
+    cut = audit("verify")
+    assert cut.return_value == 7 and "manifests.log:3: cut off" in cut.output
+    assert json.loads(audit("verify", "--json").output)["logs"][0]["findings"]
+    assert "not whole" in audit("show").output
+    log.path.unlink()
+    assert audit("verify").return_value == 7
+
+
+def test_a_declined_rebuild_is_on_record_or_not_declined(folder: Path) -> None:
+    def decline(*words: str) -> Result:
+        return CliRunner().invoke(cli, ["stuck", "decline", *words], standalone_mode=False)
+
+    with closing(Queue(folder.parent / "queue.db")) as queue:
+        asked = [queue.notify(name, "key-00001", "I need spell") for name in ("web", "db", "api", "last")]
+        for one, category in zip(asked, (Category.CAPABILITY, Category.EGRESS, None, Category.CAPABILITY), strict=True):
+            queue.triage(one.id, category)
+        declined = decline(asked[0].ref, "not", "here")
+        assert declined.return_value == 0, declined.output
+        for one in asked[1:3]:
+            decline(one.ref)
+        assert decline(asked[0].ref).return_value == 4
+        (event,) = json.loads(audit("show", "manifests", "--json").output)["events"]
+        assert (event["event"], event["sandbox"], event["why"]) == ("manifest_rejected", "web", "not here")
+        assert (event["item"], event["asked"]) == (asked[0].id, "I need spell")
+        folder.rename(folder.with_name("kept"))
+        folder.write_text("no folder")
+        assert decline(asked[3].ref).exception is not None and queue.item(asked[3].id).open

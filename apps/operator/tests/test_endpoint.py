@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import subprocess
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -172,17 +171,21 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("data", "status"), [one[1:] for one in HOSTILE], ids=[one[0] for one in HOSTILE])
-def test_a_hostile_request_is_refused_and_leaves_nothing(endpoint: Endpoint, data: bytes, status: int) -> None:
+def test_a_hostile_request_is_refused_and_leaves_nothing(endpoint: Endpoint) -> None:
+    wrong = []
     with closing(endpoint.queue()) as queue:
         before = queue.items(over=True)
-        answer = exchange(endpoint.socket("web"), data)
-        assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
+        for name, data, status in HOSTILE:
+            answer = exchange(endpoint.socket("web"), data)
+            if not answer.startswith(b"HTTP/1.1 %d " % status) or b"ok" not in endpoint.health("web"):
+                wrong.append((name, answer[:200]))
         assert queue.items(over=True) == before
-    assert b"ok" in endpoint.health("web")
+    assert wrong == []
 
 
 TOKENS = st.sampled_from(["GET", "POST", "/supervise/notify", "/healthz", "HTTP/1.1", "Host: x", "Content-Length: 5"])
+
+
 PIECES = st.one_of(st.binary(max_size=40), TOKENS.map(str.encode), st.sampled_from([b" ", b"\r\n", b"\r\n\r\n", b":"]))
 
 
@@ -246,31 +249,23 @@ def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(tmp_path: Path) -> 
         endpoint.end()
 
 
-@pytest.mark.parametrize("name", ["../web", "a/b", "", ".", "-a", "a" * 64, "w\x1b[1m"])
-def test_a_name_that_is_a_path_is_no_sandbox(tmp_path: Path, name: str) -> None:
-    done = Desk(tmp_path)("stuck", "serve", "--", name)
-    assert done.returncode == 64 and "is no name" in done.stderr
-
-
-def test_a_path_that_no_socket_can_have_is_said(tmp_path: Path) -> None:
-    done = Desk(tmp_path)("stuck", "serve", "web", "--dir", str(tmp_path / ("d" * 100)))
-    assert done.returncode == 1 and "--dir" in done.stderr
-
-
-def test_it_does_not_serve_where_others_could_mount(tmp_path: Path) -> None:
+def test_a_name_that_is_a_path_is_no_sandbox_and_nothing_is_served_where_others_could_mount(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
+    for name in ("../web", "a/b", "", ".", "-a", "a" * 64, "w\x1b[1m"):
+        done = desk("stuck", "serve", "--", name)
+        assert done.returncode == 64 and "is no name" in done.stderr, name
+    done = desk("stuck", "serve", "web", "--dir", str(tmp_path / ("d" * 100)))
+    assert done.returncode == 1 and "--dir" in done.stderr, "a path that no socket can have"
     open_to_all = tmp_path / "shared"
     open_to_all.mkdir()
-    open_to_all.chmod(0o777)
     (open_to_all / "theirs").touch()
-    done = desk("stuck", "serve", "web", "--dir", "/tmp")
-    assert done.returncode == 1 and "/tmp" in done.stderr
-    subprocess.run(["chmod", "1777", str(open_to_all)], check=True)
-    assert desk("stuck", "serve", "web", "--dir", str(open_to_all)).returncode == 1
+    open_to_all.chmod(0o1777)
+    for folder in ("/tmp", str(open_to_all)):
+        done = desk("stuck", "serve", "web", "--dir", folder)
+        assert done.returncode == 1 and folder in done.stderr
 
 
 def test_a_sandbox_that_links_its_socket_to_another_ones_is_itself_to_its_proxy(tmp_path: Path) -> None:
-    """A proxy outside follows links; so it has a socket of its own, which no sandbox can replace."""
     endpoint = Endpoint(tmp_path)
     try:
         endpoint.serve("web", "db")

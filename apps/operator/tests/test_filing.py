@@ -31,6 +31,8 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.e2e
 
 SOON = WatchConfig(OBSERVE, EAGER, notify=Notify({"waits": 0.0}, remind_s=0.5))
+
+
 ASKS = "read -p 'Delete all? [y/N] ' it; exec sleep 1000"
 
 
@@ -51,21 +53,14 @@ def test_it_is_on_the_disk_before_anybody_is_told_and_told_again_is_the_same(ser
         events = run(supervisor(server, queue, hooks=[told]), lambda seen: len(named(seen, "escalation")) == 3)
         assert len(seen_there) == 3 and set(seen_there) == {one.id for one in queue.items(over=True)}
         assert f"stallkit stuck show {seen_there[0]}" in Notice.of(named(events, "escalation")[0]).body
-
-
-def test_what_was_asked_on_a_server_that_is_gone_is_closed_whoever_looks(server: Server, tmp_path: Path) -> None:
-    shell(server, "one", ASKS, "Delete")
-    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-        run(supervisor(server, queue), has("escalation"))
         [item] = queue.items()
         assert (queue.bury(), queue.item(item.id).open) == (0, True)
-        server.tmux("kill-server")
+        server.tmux("kill-server")  # what was asked there is closed, whoever looks
         wait_for(lambda: queue.bury() == 1, "the end of the server")
         assert queue.item(item.id).how == ": gone with its session"
 
 
 def test_the_next_supervisor_goes_on_with_it_and_takes_back_what_is_gone(server: Server, tmp_path: Path) -> None:
-    """Since when it is there, how often it was told, and what it told once is not told anew."""
     shell(server, "one", ASKS, "Delete")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         told = named(run(supervisor(server, queue), has("escalation")), "escalation")[0]
@@ -125,7 +120,6 @@ def test_what_a_person_took_off_the_list_is_not_told_again_by_the_next_superviso
 
 
 def test_what_is_asked_of_a_session_that_is_gone_is_taken_back(server: Server, tmp_path: Path) -> None:
-    """Whether it dies alone or with its server."""
     for number, kill in enumerate((("kill-session", "-t", "=one:"), ("kill-server",))):
         shell(server, "one", ASKS, "Delete")
         shell(server, "other", "exec sleep 1000")
@@ -152,7 +146,6 @@ def test_what_is_asked_of_a_session_that_is_gone_is_taken_back(server: Server, t
 def test_what_died_while_nobody_watched_is_closed_at_the_first_look_at_its_server(
     server: Server, tmp_path: Path
 ) -> None:
-    """Also by a supervisor of other sessions; an item of another server's session of that name stays."""
     other_folder = tmp_path / "other"
     other_folder.mkdir()
     other = Server(other_folder)
@@ -200,7 +193,6 @@ def test_who_answers_through_the_queue_is_named_in_the_event(server: Server, tmp
 
 
 def test_a_prompt_that_goes_away_by_itself_was_answered_by_nobody(server: Server, tmp_path: Path) -> None:
-    """Linux notes when a terminal was read, in steps of 8 s."""
     inner = f"echo $$ >{tmp_path}/pid; read -p 'Delete all? [y/N] ' it"
     shell(server, "one", f'bash -c "{inner.replace("$", chr(92) + "$")}"; clear; exec sleep 1000', "Delete")
     killer = threading.Timer(9.0, lambda: os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL))
@@ -210,22 +202,22 @@ def test_a_prompt_that_goes_away_by_itself_was_answered_by_nobody(server: Server
         assert (over.facts["by"], queue.items(over=True)[0].how) == ("by itself", ": by itself")
 
 
-@pytest.mark.parametrize("ago_s", [0.0, LATE_S])
-def test_a_look_from_before_an_answer_is_not_filed_again(server: Server, tmp_path: Path, ago_s: float) -> None:
+def test_a_look_from_before_an_answer_is_not_filed_again(server: Server, tmp_path: Path) -> None:
     """As long as the answer is new; a prompt that looks the same may be asked again."""
     shell(server, "one", ASKS, "Delete")
     transport = TmuxTransport("one", server.options)
-    path = tmp_path / "state" / "queue.db"
-    with closing(Queue(path)) as queue, closing(Queue(path, now=lambda: time.time() - ago_s)) as answers:
-        run(supervisor(server, queue), has("escalation"))
-        [first] = queue.items()
-        filing = Filing(queue, server.options)  # of the next supervisor
-        seen = transport.capture()
-        assert not filing.overtaken("tmux:one", seen)
-        answers.close_item(first.id, ItemState.ANSWERED, Who("ada", "a test"), "y")
-        assert filing.overtaken("tmux:one", seen) is (ago_s == 0.0)
-        assert not filing.overtaken("tmux:other", seen)
-        assert not filing.overtaken("tmux:one", transport.capture())
+    for number, ago_s in enumerate((0.0, LATE_S)):
+        path = tmp_path / f"state{number}" / "queue.db"
+        with closing(Queue(path)) as queue, closing(Queue(path, now=lambda ago=ago_s: time.time() - ago)) as answers:
+            run(supervisor(server, queue), has("escalation"))
+            [first] = queue.items()
+            filing = Filing(queue, server.options)  # of the next supervisor
+            seen = transport.capture()
+            assert not filing.overtaken("tmux:one", seen)
+            answers.close_item(first.id, ItemState.ANSWERED, Who("ada", "a test"), "y")
+            assert filing.overtaken("tmux:one", seen) is (ago_s == 0.0)
+            assert not filing.overtaken("tmux:other", seen)
+            assert not filing.overtaken("tmux:one", transport.capture())
 
 
 def test_nothing_is_made_of_a_look_that_an_answer_has_overtaken(server: Server, tmp_path: Path) -> None:

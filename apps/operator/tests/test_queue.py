@@ -1,20 +1,50 @@
-"""The queue's file: two processes at once, kill -9, what expires, what is redacted."""
+"""The queue: what is over never changes; two processes at once, kill -9, what expires, what is redacted; its orders."""
 
 from __future__ import annotations
 
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
-from stallkit_operator.item import Choice, ChoiceKind, Delivery, Draft, ItemState, Source, Who
-from stallkit_operator.queue import FETCHED_KEPT, NoItem, Queue
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from stallkit_operator.answering import Result, carry_out
+from stallkit_operator.board import Branch, rows
+from stallkit_operator.item import (
+    OPEN,
+    Category,
+    Choice,
+    ChoiceKind,
+    Claim,
+    Delivery,
+    Draft,
+    Item,
+    ItemState,
+    NotOpen,
+    Source,
+    Who,
+    appended,
+    claimed,
+    closed,
+    let_go,
+    prompt_gone,
+)
+from stallkit_operator.orders import Elsewhere, Look, Order, Quit, Triage, Verb, chosen, read_line
+from stallkit_operator.queue import FETCHED_KEPT, NoItem, Queue, claim_of
+from stallkit_supervisor.notification import ClearedBy
 
 from stallkit.errors import StoreError
 
 PROMPT = Draft("tmux:one", Source.PROMPT, "confirm", "Proceed? [y/N]", action="a", about="b", identity="%1")
+
+
 # Answers every open item, and prints the numbers of those of which it was told that it was the first.
 ANSWERER = """
 import sys
@@ -31,6 +61,8 @@ for item in queue.items(over=True):
     except NotOpen:
         pass
 """
+
+
 # Files messages and acknowledges each on its standard output, once the queue said that it is written.
 WRITER = """
 import sys
@@ -108,21 +140,25 @@ def test_what_nobody_answers_in_time_is_over_and_the_next_message_is_a_new_one(t
         assert set(queue.over([first.id, second.id])) == {first.id}
 
 
-def test_secrets_of_what_is_asked_are_not_kept_and_replies_are_kept_verbatim(tmp_path: Path) -> None:
+def test_what_is_asked_is_kept_without_secrets_replies_verbatim_and_neither_without_end(tmp_path: Path) -> None:
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         asked = queue.notify("web", "12345678", "export API_KEY=abcdef123456 was refused")
         assert "abcdef123456" not in queue.item(asked.id).words
         reply = "line one\n\tline \x1b[1mtwo\u202e\n"
         queue.close_item(asked.id, ItemState.ANSWERED, Who("ada", "a test"), reply)
         assert queue.item(asked.id).text == reply
-
-
-def test_too_much_for_one_answer_is_refused_and_nothing_of_it_is_kept(tmp_path: Path) -> None:
-    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         first = queue.notify("web", "k" * 8, "a" * 600_000)
         with pytest.raises(ValueError, match="1,000,000 bytes"):
             queue.notify("web", "l" * 8, "b" * 600_000)
         assert queue.known("web", "l" * 8) is None and "b" not in queue.item(first.id).words
+        item = queue.notify("db", "denied-01", "a call was denied", delivery=Delivery.LATER)
+        with queue.reading() as base:
+            before = base.execute("select count(*) from message").fetchone()[0]
+        for number in range(FETCHED_KEPT + 50):
+            found = queue.fetch("db", f"key-{number:06}")
+            assert found is not None and found.id == item.id
+        with queue.reading() as base:  # keys without words do not fill the file
+            assert base.execute("select count(*) from message").fetchone()[0] <= before + FETCHED_KEPT
 
 
 def test_who_waits_after_a_hook_asked_gets_that_reply_and_nobody_elses(tmp_path: Path) -> None:
@@ -143,32 +179,25 @@ def test_who_waits_after_a_hook_asked_gets_that_reply_and_nobody_elses(tmp_path:
         assert queue.fetch("db", "key-00006") is None, "nothing of it was asked by a hook"
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["options = 'no JSON'", "options = '[[1, 2]]'", "source = 'x'", "category = 'x'", "claim = '[1]'",
-     "created = 'abc'", "words = x'ff00'", "at = 1e300, state = 'answered'", "delivery = 'x'"],
-)  # fmt: skip
-def test_a_row_that_is_not_ours_takes_no_other_one_with_it(tmp_path: Path, change: str) -> None:
-    with closing(Queue(tmp_path / "queue.db")) as queue:
-        foreign, own = (queue.notify(name, "key-00001", "help") for name in ("web", "db"))
-        with closing(sqlite3.connect(tmp_path / "queue.db")) as other, other:
-            other.execute(f"update item set {change} where id = ?", (foreign.id,))
-        assert [item.id for item in queue.items(over=True)] == [own.id]
-        assert queue.unreadable() == ([] if "answered" in change else [foreign.id])
-        assert queue.over([foreign.id, own.id]) == {} and queue.kept() == [] and queue.expire() == 0
-        with pytest.raises(StoreError, match="item 1: it is not as stallkit writes it"):
-            queue.item(foreign.id)
-        assert queue.close_item(own.id, ItemState.ANSWERED, Who("ada", "a test"), "yes").text == "yes"
+FOREIGN = [
+    *("options = 'no JSON'", "options = '[[1, 2]]'", "source = 'x'", "category = 'x'", "claim = '[1]'"),
+    *("created = 'abc'", "words = x'ff00'", "at = 1e300, state = 'answered'", "delivery = 'x'"),
+]
 
 
-def test_keys_without_words_do_not_fill_the_file(tmp_path: Path) -> None:
-    with closing(Queue(tmp_path / "queue.db")) as queue:
-        item = queue.notify("web", "denied-01", "a call was denied", delivery=Delivery.LATER)
-        for number in range(FETCHED_KEPT + 50):
-            found = queue.fetch("web", f"key-{number:06}")
-            assert found is not None and found.id == item.id
-        with queue.reading() as base:
-            assert base.execute("select count(*) from message").fetchone()[0] == FETCHED_KEPT
+def test_a_row_that_is_not_ours_takes_no_other_one_with_it(tmp_path: Path) -> None:
+    for number, change in enumerate(FOREIGN):
+        path = tmp_path / str(number) / "queue.db"
+        with closing(Queue(path)) as queue:
+            foreign, own = (queue.notify(name, "key-00001", "help") for name in ("web", "db"))
+            with closing(sqlite3.connect(path)) as other, other:
+                other.execute(f"update item set {change} where id = ?", (foreign.id,))
+            assert [item.id for item in queue.items(over=True)] == [own.id], change
+            assert queue.unreadable() == ([] if "answered" in change else [foreign.id])
+            assert queue.over([foreign.id, own.id]) == {} and queue.kept() == [] and queue.expire() == 0
+            with pytest.raises(StoreError, match="item 1: it is not as stallkit writes it"):
+                queue.item(foreign.id)
+            assert queue.close_item(own.id, ItemState.ANSWERED, Who("ada", "a test"), "yes").text == "yes"
 
 
 def test_all_that_waits_is_listed_however_much_and_the_newest_of_what_is_over(tmp_path: Path) -> None:
@@ -179,3 +208,235 @@ def test_all_that_waits_is_listed_however_much_and_the_newest_of_what_is_over(tm
             queue.close_item(id, ItemState.DECLINED, Who("ada", "a test"))
         assert [item.id for item in queue.items()] == ids[3:]
         assert [item.id for item in queue.items(over=True, limit=2)] == ids[1:]
+
+
+ENDS = st.sampled_from(sorted(set(ItemState) - OPEN))
+
+
+PEOPLE = st.builds(Who, st.sampled_from(["ada", "bea"]), st.just("a test"))
+
+
+DEAD = Claim(Who("ada", "a test"), 999_999_999, 1, "an earlier boot", "t")
+
+
+def item(**changes: Any) -> Item:
+    made = Item(
+        *(1, "tmux:one", Source.PROMPT, "confirm", "Proceed?", (), "a", "b", "%1", 0.0, None),
+        ItemState.INPUT_REQUIRED,
+    )
+    return evolve(made, **changes)
+
+
+@given(ENDS, ENDS, PEOPLE)
+def test_what_is_over_never_changes(first: ItemState, second: ItemState, who: Who) -> None:
+    over = closed(item(), first, who, 5.0, "so")
+    with pytest.raises(NotOpen, match=f"it is {first} already"):
+        closed(over, second, who, 6.0)
+    with pytest.raises(NotOpen):
+        claimed(over, DEAD, other_lives=False)
+    with pytest.raises(NotOpen):
+        appended(over, "more")
+    assert prompt_gone(over, 6.0, claim_lives=False, by="") == over == let_go(over, DEAD)
+
+
+def test_several_options_are_named_at_once_only_where_they_may_be() -> None:
+    options = tuple(Choice(str(number), name) for number, name in enumerate(("Lint", "Types, strict", "Tests"), 1))
+    several = item(options=options, several=True)
+    both = several.option("1, tests")
+    assert both is not None and (both.id, both.name) == ("1,3", "Lint, Tests")
+    assert several.option("Types, strict") == options[1]
+    assert several.option("1,4") is None is item(options=options).option("1,3")
+
+
+def test_a_secret_is_never_answered_here() -> None:
+    secret = item(state=ItemState.AUTH_REQUIRED)
+    with pytest.raises(NotOpen, match="a secret or a login"):
+        closed(secret, ItemState.ANSWERED, DEAD.who, 1.0, "hunter2")
+    with pytest.raises(NotOpen, match="a secret or a login"):
+        claimed(secret, DEAD, other_lives=False)
+    assert closed(secret, ItemState.DECLINED, DEAD.who, 1.0).state is ItemState.DECLINED
+
+
+def test_a_claim_keeps_others_out_while_its_process_lives() -> None:
+    first, second = evolve(DEAD, token="1"), evolve(DEAD, who=Who("bea", "a test"), token="2")
+    held = claimed(item(), first, other_lives=False)
+    with pytest.raises(NotOpen, match="ada is answering it now"):
+        claimed(held, second, other_lives=True)
+    with pytest.raises(NotOpen, match="ada is answering it now"):
+        closed(held, ItemState.DECLINED, second.who, 1.0, other_lives=True)
+    assert prompt_gone(held, 1.0, claim_lives=True, by="") == held
+    assert claimed(held, second, other_lives=False).claim == second
+
+
+def test_a_prompt_that_went_away_was_answered_elsewhere_unless_a_dead_process_claimed_it() -> None:
+    gone = prompt_gone(item(), 1.0, False, ClearedBy.GONE)
+    assert f"{gone.state}{gone.how}" == "cancelled: gone with its session"
+    perhaps = prompt_gone(item(claim=DEAD), 1.0, False, ClearedBy.TYPED)
+    assert (perhaps.state, perhaps.by, perhaps.claim) == (ItemState.ANSWERED, "ada", None)
+
+
+class TheQueue(RuleBasedStateMachine):
+    """Several answer, decline, claim, look and append in any order; the model is what each was told."""
+
+    items = Bundle("items")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "state" / "queue.db"
+        self.queue = Queue(self.path, now=lambda: 100.0)
+        self.ends: dict[int, Item] = {}
+        self.claims: dict[int, Claim] = {}
+        self.messages: dict[tuple[str, str], tuple[int, str]] = {}
+
+    @rule(target=items, about=st.sampled_from("abc"), secret=st.booleans())
+    def file(self, about: str, secret: bool) -> int:
+        draft = Draft("tmux:one", Source.PROMPT, "confirm", about, about=about, action=about, secret=secret)
+        return self.queue.file(draft).id
+
+    @rule(target=items, sandbox=st.sampled_from(["web", "db"]), key=st.sampled_from("123456"))
+    def notify(self, sandbox: str, key: str) -> int:
+        words = f"{sandbox} asks {key}."
+        found = self.queue.notify(sandbox, key, words).id
+        before = self.messages.setdefault((sandbox, key), (found, words))
+        assert before == (found, words)  # the same key always finds its item
+        return found
+
+    @rule(id=items, state=ENDS, who=PEOPLE, text=st.text(max_size=20))
+    def close(self, id: int, state: ItemState, who: Who, text: str) -> None:
+        try:
+            after = self.queue.close_item(id, state, who, text)
+        except NotOpen as error:
+            secret = error.item.state is ItemState.AUTH_REQUIRED and state is ItemState.ANSWERED
+            assert id in self.ends or id in self.claims or secret
+            return
+        assert id not in self.ends and id not in self.claims
+        self.ends[id] = after
+
+    @rule(id=items, who=PEOPLE)
+    def claim(self, id: int, who: Who) -> None:
+        claim = claim_of(who)
+        try:
+            self.queue.claim(id, claim)
+        except NotOpen as error:
+            assert id in self.ends or id in self.claims or error.item.state is ItemState.AUTH_REQUIRED
+            return
+        assert id not in self.ends and id not in self.claims
+        self.claims[id] = claim
+
+    @rule(id=items, presses=st.booleans())
+    def finish(self, id: int, presses: bool) -> None:
+        claim = self.claims.pop(id, None)
+        if claim is not None and presses:
+            self.ends[id] = self.queue.close_item(id, ItemState.ANSWERED, claim.who, "y", claim)
+        elif claim is not None:
+            assert self.queue.release(id, claim).open
+
+    @rule(id=items)
+    def look(self, id: int) -> None:
+        after = self.queue.gone(id, "typed there")
+        assert after.open == (id in self.claims)
+        self.ends.setdefault(id, after) if not after.open else None
+
+    @rule()
+    def reopen(self) -> None:
+        self.queue.close()
+        self.queue = Queue(self.path, now=lambda: 100.0)
+
+    @invariant()
+    def what_is_over_stays_as_it_was_said(self) -> None:
+        kept = {one.id: one for one in self.queue.items(over=True)}
+        assert {id: kept[id] for id in self.ends} == self.ends
+        assert {id for id, one in kept.items() if not one.open} == set(self.ends)
+        for (sandbox, key), (id, words) in self.messages.items():
+            assert kept[id].session == sandbox and kept[id].words.count(words) == 1, key
+
+    def teardown(self) -> None:
+        self.queue.close()
+        self.folder.cleanup()
+
+
+TheQueue.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+TestTheQueue = TheQueue.TestCase
+
+
+ME = Who("ada", "test")
+
+
+def never(*_: Any) -> NoReturn:
+    raise AssertionError("a notice needs no session")
+
+
+LINES: dict[str, object] = {
+    "r 3 try again": Order(Verb.REPLY, 3, "try again"),
+    "stallkit stuck reply 3 'as  it is'": Order(Verb.REPLY, 3, "'as  it is'"),
+    "approve 3": Order(Verb.APPROVE, 3),
+    "decline 3": Order(Verb.DECLINE, 3),
+    "decline 3 --why not": Order(Verb.DECLINE, 3, "--why not"),
+    "answer 3 2": Order(Verb.ANSWER, 3, "2"),
+    "triage 3 egress": Triage(3, Category.EGRESS),
+    "triage 3 none": Triage(3, None),
+    "show 3": Look(3),
+    "routes edit web --reply 4 'try again'": Elsewhere(("routes", "edit", "web", "--reply", "4", "try again")),
+    "pipelock edit web": Elsewhere(("pipelock", "edit", "web")),
+    "rebuild 3": Elsewhere(("stuck", "rebuild", "3")),
+    "q": Quit(),
+}
+NO_ORDERS = ["", "r", "r 3", "r x yes", "r 0 y", "approve 3 4", "answer 3", "triage 3 all", "rebuild", "rm x", "r ² y"]
+
+
+def test_a_line_is_read_as_the_command_line_is_or_refused_in_words() -> None:
+    assert {line: read_line(line) for line in LINES} == LINES
+    for line in NO_ORDERS:
+        with pytest.raises(ValueError, match=r"give|write|takes"):
+            read_line(line)
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_read_or_refused(line: str) -> None:
+    try:
+        order = read_line(line)
+    except ValueError:
+        return
+    assert isinstance(order, (Order, Triage, Elsewhere, Look, Quit))
+
+
+def test_an_answer_to_what_was_not_shown_is_none(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        seen = queue.notify("web", "key-00001", "may I?")
+        queue.notify("web", "key-00002", "may I delete it all?")
+        order = Order(Verb.APPROVE, seen.id)
+        done = carry_out(queue, order, ME, never, never, seen.revision)
+        assert done.result is Result.CHANGED and queue.item(seen.id).open
+        again = carry_out(queue, order, ME, never, never, queue.item(seen.id).revision)
+        assert again.result is Result.DONE and queue.item(seen.id).text == "approved"
+        late = carry_out(queue, order, ME, never, never, seen.revision)
+        assert late.result is Result.OVER
+
+
+def test_an_option_that_it_lacks_is_refused(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        item = queue.notify("web", "key-00001", "may I?")
+    with pytest.raises(ValueError, match="it has none: stallkit stuck reply"):
+        chosen(Order(Verb.ANSWER, item.id, "2"), item)
+    assert chosen(Order(Verb.DECLINE, item.id, "no"), item) is None
+
+
+def test_the_rows_join_what_the_sources_know(tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "queue.db")) as queue:
+        item = queue.notify("web", "key-00001", "403\nagain")
+    needs = {"what": "waits", "since": "2026-01-01T00:00:00+00:00"}
+    live = {"target": "tmux:a", "state": "waiting", "certainty": "maybe", "needs": needs, "foreground": "vim",
+            "signature": None, "kind": "confirm", "supervisor": 7}  # fmt: skip
+    noted = {**live, "target": "tmux:b", "state": "gone", "needs": None, "supervisor": None, "seen_at": 5.0}
+    found = rows([noted, live], [], [Branch("web", "main"), Branch("db", None)], [item])
+    assert [(one.name, one.state, one.branch, one.item) for one in found] == [
+        ("web", "not started", "main", item.id),
+        ("a", "waiting?", "", None),
+        ("db", "not started", "", None),
+        ("b", "(gone?)", "", None),
+    ]
+    assert (found[0].kind, found[0].asks) == ("notice", "403 again")
+    assert (found[1].agent, found[1].since) == ("vim", 1767225600.0)

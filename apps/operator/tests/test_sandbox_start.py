@@ -39,6 +39,8 @@ from stallkit.transports.targets import open_target
 pytestmark = pytest.mark.e2e
 
 ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; while :; do sleep 1; done"
+
+
 ADA = Who("ada", "a test")
 
 
@@ -123,45 +125,39 @@ def test_the_server_itself_holds_it(sandboxes: Sandboxes, house: House) -> None:
     with pytest.raises(KeysRefused):
         transport.send(Keys.parse("y Enter"), seen)
     assert "got" not in transport.capture().screen.text
-
-
-def test_an_interactive_one_takes_a_persons_keys(sandboxes: Sandboxes, house: House) -> None:
-    _, transport = asking(sandboxes, house, interactive=True)
+    house.tmux("set-option", "-p", "-t", "=web:", "-u", "@stallkit_sealed")
     assert press(transport, Answer(Keys.parse("y Enter")), observe(transport, ENGINE)[1], ENGINE).pressed
     shows(transport, "got <y>")
-
-
-@pytest.mark.parametrize(
-    ("interactive", "draft", "text", "why"),
-    [
-        (True, "", "use the mirror", "typed into its composer"),
-        (True, "half a thought", "use the mirror", "kept for its next stuck: somebody's text may stand"),
-        (True, "", "one line\nrm -r build", "kept for its next stuck: it is not known that the agent"),
-        (True, "", "!rm -r build", "kept for its next stuck: the agent does not take '!'"),
-        (False, "", "use the mirror", "kept for its next stuck: no key goes into its sandbox"),
-    ],
-)
-def test_a_reply_that_nobody_waits_for_is_typed_where_keys_go_in(
-    sandboxes: Sandboxes, house: House, interactive: bool, draft: str, text: str, why: str
-) -> None:
-    start_agent(sandboxes, house, draft, interactive)
-    heard = stuck_dir() / "web" / "heard"
-    with closing(Queue(queue_file())) as queue:
-        item = hooked(queue, 1)
-        done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, composer_of)
-        assert done.result is Result.DONE and done.why.startswith(why), done
-        assert queue.item(item.id).text == text
-        late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, composer_of)
-        assert late.result is Result.OVER
-    assert (heard.read_text() if heard.exists() else "") == (f"{text}\n" if why.startswith("typed") else "")
-
-
-def test_a_plain_session_in_bubblewrap_is_not_sealed(sandboxes: Sandboxes, house: House) -> None:
-    session = house.start("plain", "bash", "-c", ASKS, engine="bwrap")
-    transport = pane(house, session)
+    plain = house.start("plain", "bash", "-c", ASKS, engine="bwrap")  # no sandbox of a manifest is not sealed
+    transport = pane(house, plain)
     shows(transport, "[y/N]")
     assert press(transport, Answer(Keys.parse("y Enter")), observe(transport, ENGINE)[1], ENGINE).pressed
     shows(transport, "got <y>")
+
+
+REPLIES = [
+    (True, "", "use the mirror", "typed into its composer"),
+    (True, "half a thought", "use the mirror", "kept for its next stuck: somebody's text may stand"),
+    (True, "", "one line\nrm -r build", "kept for its next stuck: it is not known that the agent"),
+    (True, "", "!rm -r build", "kept for its next stuck: the agent does not take '!'"),
+    (False, "", "use the mirror", "kept for its next stuck: no key goes into its sandbox"),
+]
+
+
+def test_a_reply_that_nobody_waits_for_is_typed_where_keys_go_in(sandboxes: Sandboxes, house: House) -> None:
+    heard = stuck_dir() / "web" / "heard"
+    with closing(Queue(queue_file())) as queue:
+        for number, (interactive, draft, text, why) in enumerate(REPLIES, 1):
+            start_agent(sandboxes, house, draft, interactive, replace=number > 1)
+            heard.unlink(missing_ok=True)
+            item = hooked(queue, number)
+            done = answer_item(queue, item.id, text, ADA, lambda: ENGINE, composer_of)
+            assert done.result is Result.DONE and done.why.startswith(why), done
+            assert queue.item(item.id).text == text
+            late = answer_item(queue, item.id, "no", ADA, lambda: ENGINE, composer_of)
+            assert late.result is Result.OVER
+            typed = heard.read_text() if heard.exists() else ""
+            assert typed == (f"{text}\n" if why.startswith("typed") else ""), why
 
 
 def test_a_persons_answer_to_a_prompt_in_it_is_refused(sandboxes: Sandboxes, house: House) -> None:
@@ -194,7 +190,6 @@ def test_recovery_hints_name_no_way_into_it(sandboxes: Sandboxes, house: House) 
 
 
 def test_nothing_private_can_be_read_inside(sandboxes: Sandboxes, house: House) -> None:
-    """From the inside: of all that is the user's, it finds its own work and its own socket."""
     other = stuck_dir() / "other"
     secret = "MARK-3f9c"
     for path in (
@@ -298,7 +293,6 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
 
 
 def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: House) -> None:
-    """Its .git names another repository of the user's: nothing of that one is ever pushed."""
     for name in ("work", "secret"):
         (house.folder / name).mkdir(exist_ok=True)
         git(house.folder / name, "init", "-q")
@@ -313,6 +307,11 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
 def test_one_endpoint_serves_all_also_those_that_start_later(sandboxes: Sandboxes, house: House) -> None:
     for name in ("other", "third"):
         (house.folder / name).mkdir()
+    with subprocess.Popen([house.command, "stuck", "serve", "--all"], stdout=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline() == "no sandbox was started from a manifest yet: each that is will be served\n"
+        waiting.terminate()
+    assert waiting.returncode == 0
     start(sandboxes, house, manifest(house.work))
     serving = subprocess.Popen([house.command, "stuck", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
     try:
@@ -334,16 +333,7 @@ def test_one_endpoint_serves_all_also_those_that_start_later(sandboxes: Sandboxe
     assert not (stuck_dir() / "db" / "notify.sock").exists(), "it is taken away at the end"
 
 
-def test_an_endpoint_for_all_waits_for_the_first_one(house: House) -> None:
-    with subprocess.Popen([house.command, "stuck", "serve", "--all"], stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        assert serving.stdout.readline() == "no sandbox was started from a manifest yet: each that is will be served\n"
-        serving.terminate()
-    assert serving.returncode == 0
-
-
 def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: House) -> None:
-    """Nobody watches it: the endpoint tells a person, and a reply that comes late is the next answer."""
     told = house.folder / "told"
     tell = house.folder / "tell"
     tell.write_text(f"#!/bin/sh\n(cat; echo) >>{told}\n")

@@ -1,10 +1,13 @@
-"""An answer is to what was shown in that terminal, or to the revision that is named: to nothing newer."""
+"""An answer is to what was shown in that terminal, or to the revision named; no text looks like a line of ours."""
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
+import time
 from contextlib import closing
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Iterator
 
@@ -13,6 +16,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from queued import COMMAND, Desk
+from stallkit_operator.cli.stuck_commands import item_lines
 from stallkit_operator.displayed_revisions import here, note_shown, revision_shown
 from stallkit_operator.item import (
     Choice,
@@ -29,12 +33,19 @@ from stallkit_operator.item import (
     revised,
 )
 from stallkit_operator.queue import Queue, claim_of
+from terminals import OnTerminal, Server
+
+from stallkit.terminal.text import cells
 
 ADA = Who("ada", "a test")
+
+
 ITEM = Item(
     *(1, "web", Source.AGENT, None, "help", (), "a", "b"), identity="i", created=1.0, expires=None,
     state=ItemState.INPUT_REQUIRED,
 )  # fmt: skip
+
+
 ONCE, ALWAYS = (Choice(id, name, kind) for id, name, kind in (
     ("1", "Yes", ChoiceKind.ALLOW_ONCE), ("2", "Always", ChoiceKind.ALLOW_ALWAYS),
 ))  # fmt: skip
@@ -82,20 +93,27 @@ def shells(tmp_path: Path) -> Iterator[list[Shell]]:
         shell.end()
 
 
-@pytest.mark.parametrize("verb", ["r 1 yes", "reply 1 yes", "approve 1", "decline 1 no"])
-def test_what_was_added_since_it_was_shown_is_not_answered(queue: Queue, shells: list[Shell], verb: str) -> None:
+def test_what_was_added_since_it_was_shown_is_not_answered(queue: Queue, shells: list[Shell]) -> None:
     ada, other = shells
-    queue.notify("web", "key-00001", "may I read the log?")
-    assert "may I read the log?" in ada("list")[1]
-    queue.notify("web", "key-00002", "and push to main?")
-    assert other("list")[0] == other("show 1")[0] == 0, "what another terminal shows is not what this one did"
-    code, told = ada(verb)
-    first, *rest = told.splitlines()
-    assert code == 2 and queue.item(1).open
-    assert first == "1 web: it is not as it was shown to you; nothing was done.  It is 1@2 now:"
-    assert "  and push to main?" in rest
-    assert ada(verb)[0] == 0, "it was shown by now"
-    assert not queue.item(1).open
+    for number, verb in enumerate(("r {} yes", "reply {} yes", "approve {}", "decline {} no"), 1):
+        queue.notify(f"web{number}", "key-00001", "may I read the log?")
+        assert "may I read the log?" in ada("list")[1]
+        queue.notify(f"web{number}", "key-00002", "and push to main?")
+        assert other("list")[0] == other(f"show {number}")[0] == 0, "another terminal's is not what this one showed"
+        code, told = ada(verb.format(number))
+        first, *rest = told.splitlines()
+        assert code == 2 and queue.item(number).open, verb
+        assert (
+            first == f"{number} web{number}: it is not as it was shown to you; nothing was done.  It is {number}@2 now:"
+        )
+        assert "  and push to main?" in rest
+        assert ada(verb.format(number))[0] == 0, "it was shown by now"
+        assert not queue.item(number).open
+    item = queue.file(Draft("tmux:a", Source.PROMPT, "editor", "~", (), "x", "y", "z"))
+    queue.close_item(item.id, ItemState.CANCELLED, Who("somebody", "its own terminal"))
+    for verb in ("approve", "answer", "reply", "decline"):
+        code, told = ada(f"{verb} {item.id} {'yes' if verb in ('answer', 'reply') else ''}")
+        assert code == 4 and f"{item.id} tmux:a: it is cancelled already by somebody" in told, (verb, told)
 
 
 def test_a_terminal_that_showed_nothing_answers_nothing_unless_the_revision_is_named(
@@ -114,15 +132,6 @@ def test_a_terminal_that_showed_nothing_answers_nothing_unless_the_revision_is_n
     for wrong in ("approve 1@", "approve 0", "approve 1@x", "approve web", "approve -- -1", "show 1@2"):
         assert ada(wrong)[0] == 64, wrong
     assert ada("approve 7@1")[0] == ada("show 7")[0] == ada("triage 7 egress")[0] == 1, "no such number"
-
-
-def test_what_is_over_says_so_whatever_is_ordered(queue: Queue, shells: list[Shell]) -> None:
-    ada, _ = shells
-    item = queue.file(Draft("tmux:a", Source.PROMPT, "editor", "~", (), "x", "y", "z"))
-    queue.close_item(item.id, ItemState.CANCELLED, Who("somebody", "its own terminal"))
-    for verb in ("approve 1", "answer 1 yes", "reply 1 yes", "decline 1"):
-        code, told = ada(verb)
-        assert code == 4 and "1 tmux:a: it is cancelled already by somebody" in told, (verb, told)
 
 
 def test_what_a_program_reads_takes_the_place_of_nothing_that_a_person_saw(queue: Queue, shells: list[Shell]) -> None:
@@ -150,7 +159,6 @@ def test_a_prompt_with_other_options_is_another_one(queue: Queue, shells: list[S
 
 
 def test_what_comes_while_it_is_answered_is_not_answered_with_it(queue: Queue) -> None:
-    """Between the look and the write, in another process."""
     seen = queue.notify("web", "key-00001", "may I?").revision
     queue.notify("web", "key-00002", "and that?")
     with pytest.raises(NotAsShown):
@@ -198,3 +206,62 @@ def test_a_revision_is_what_a_person_is_shown(draft: Draft) -> None:
             as_shown(found, 1)
     claim = Claim(ADA, 1, 2, "boot", "token")
     assert revised(ITEM, evolve(ITEM, claim=claim, category=None)).revision == 1, "who answers it is not what it asks"
+
+
+STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
+
+
+CATEGORIES = {
+    "none": "stallkit stuck triage 1 credential|egress|capability",
+    "credential": "stallkit routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT",
+    "egress": "stallkit egress edit web --reply 1 TEXT",
+    "capability": "stallkit stuck rebuild 1",
+}
+
+
+def test_show_names_the_command_of_the_category(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        queue.notify("web", "key-00001", "it is refused", time.time() + 100)
+    for category, told in CATEGORIES.items():
+        told_json = json.loads(desk("stuck", "triage", "1", category, "--json").stdout)
+        assert told_json["item"]["category"] == (None if category == "none" else category)
+        _, words, *ways = desk("stuck", "show", "1").stdout.splitlines()
+        assert (words, ways) == ("  it is refused", ["stallkit stuck reply 1 TEXT", *told.split("\n")])
+    words = [sys.executable, "-m", "stallkit", "stuck", "show", "7"]  # the module is the command
+    done = subprocess.run(words, env=desk.environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, desk("stuck", "show", "7").stderr)
+
+
+FORGED = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
+
+
+def test_no_part_of_a_notice_or_an_option_looks_like_a_line_of_stallkits() -> None:
+    for width, before in product((40, 80, 120), range(70, 84, 3)):
+        for words in (
+            "x" * before + FORGED,
+            "\u3042" * (before // 2) + " " + FORGED,
+            f"a\n{FORGED}\r{FORGED}\x85{FORGED}",
+        ):
+            item = evolve(ITEM, words=words)
+            lines = list(item_lines(item, width))
+            assert [line for line in lines if line.startswith("stallkit")] == [
+                "stallkit stuck reply 1 TEXT",
+                "stallkit stuck triage 1 credential|egress|capability",
+            ]
+            assert all(cells(line) <= width for line in lines[:-2]), lines
+            assert sum(line.startswith(" " * 4 + "1 ") or not line.startswith("  ") for line in lines[:-2]) <= 1
+    for width, before in product((40, 80, 120), (8, 48, 88)):  # then the terminal itself would begin a row with it
+        option = Choice("1", "x" * before + f" {FORGED}", ChoiceKind.ALLOW_ONCE)
+        item = evolve(ITEM, session="tmux:a", source=Source.PROMPT, kind="permission", words="Push?", options=(option,))
+        rows = [line[at : at + width] for line in item_lines(item, width) for at in range(0, len(line), width)]
+        assert [row[:24] for row in rows if row.startswith("stallkit")] == ["stallkit stuck answer 1 "]
+
+
+@pytest.mark.e2e
+def test_on_a_real_terminal_a_long_line_stays_indented(server: Server, tmp_path: Path) -> None:
+    with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
+        queue.notify("web", "key-00001", "x" * 78 + FORGED + " and more")
+    shown = OnTerminal(server, (80, 24), *STALLKIT, "stuck", "show", "1", STALLKIT_STATE_DIR=str(tmp_path / "state"))
+    text = shown.over(0)
+    assert FORGED in text and not [line for line in text.splitlines() if line.startswith(FORGED)]

@@ -1,7 +1,4 @@
-"""Limits and halts under an attacker in the loop's directory, kill -9, a full disk and a second supervisor.
-
-What is kept is real: the store, the files, the notes.  Looks and presses are values.
-"""
+"""Limits, halts and readers hold: an attacker in the loop's directory, kill -9, a full disk, a second supervisor."""
 
 from __future__ import annotations
 
@@ -15,10 +12,11 @@ from pathlib import Path
 from typing import IO, Any, Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from attrs import evolve
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from looks import Tally
+from looks import ONE_LINE, SIZE, Tally, reads
 from stallkit_supervisor.event_bus import EventBus
 from stallkit_supervisor.loop_files import SIGNAL, STOP, release, stopped
 from stallkit_supervisor.persistence import Persistence
@@ -35,16 +33,25 @@ from supervised import AGAIN, ASKS, EAGER, KEY, named, run, shell
 from terminals import Server, wait_for
 from watched_state import snapshot, verdict
 
+from stallkit.detect.engine import Engine
+from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.errors import StoreError
+from stallkit.evidence.snapshot import KernelFacts, Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.check import observe
 from stallkit.press.events import Event
 from stallkit.press.gate import End
-from stallkit.press.policy import CAREFUL, Press
-from stallkit.press.rules import Scene
+from stallkit.press.policy import CAREFUL, Policy, Press
+from stallkit.press.rules import Rule, Scene
+from stallkit.terminal.screen import Screen
+from stallkit.testing import FakeClock, MemoryTransport
 
 ONE = "tmux:one"
+
+
 LIMITS = Limits(per_iteration=2, total=4, in_window=100)
+
+
 OURS = json.dumps({"reason": "stall_limit", "why": "", "session": ONE, "time": "2026-01-01T00:00:00+00:00"})
 
 
@@ -193,9 +200,6 @@ def test_no_attack_passes_a_limit_or_a_stop() -> None:
     assert min(Attacked.presses, Attacked.halts, Attacked.removals) > 10, "a machine that does nothing breaks no limit"
 
 
-# --- in a real terminal ---
-
-
 SETTINGS = """
 [limits]
 per_iteration = 1
@@ -246,7 +250,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 def test_a_halt_outlives_its_file_and_its_supervisor(
     server: Server, store: Store, tmp_path: Path, stallkit_command: str
 ) -> None:
-    """Only `stallkit release` lifts it."""
     shell(server, "asks", AGAIN, "Press any key")
     first = Watch(stallkit_command, server, tmp_path)
     stop = Path(first.until("auto_stop")["file"])
@@ -269,7 +272,6 @@ def test_a_halt_outlives_its_file_and_its_supervisor(
 
 @pytest.mark.e2e
 def test_a_stop_of_somebody_else_holds_while_it_is_there(server: Server, store: Store, tmp_path: Path) -> None:
-    """A link to nothing, in the session's own directory; what is asked is told all the same."""
     stop = tmp_path / STOP
     stop.symlink_to("nowhere")
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
@@ -291,7 +293,6 @@ def test_a_stop_of_somebody_else_holds_while_it_is_there(server: Server, store: 
 
 @pytest.mark.e2e
 def test_a_stop_that_comes_between_look_and_press_is_seen(server: Server, store: Store, tmp_path: Path) -> None:
-    """And so is the halt of another supervisor."""
     config, engine = WatchConfig(KEY, EAGER), installed_engine()
     transport = server.start("asks", "bash", "-c", ASKS + "exec sleep 100", shows="Press any key")
     seen, look = observe(transport, engine)
@@ -306,3 +307,72 @@ def test_a_stop_that_comes_between_look_and_press_is_seen(server: Server, store:
     assert (refused.end, refused.why) == (End.REFUSED, "a rule")
     store.halt("tmux:asks", None)
     assert recoverer.act(transport, "tmux:asks", decision, config, was).end is End.CLEARED
+
+
+GO_ON = Signature(
+    id="asks",
+    title="asks",
+    state="waiting",
+    kind="confirm",
+    severity="low",  # type: ignore[arg-type]  # as a pack says it
+    all_of=[Clause(text="Go on?")],
+    dismissal=Dismissal(keys="y Enter"),  # type: ignore[arg-type]
+    dialog=ONE_LINE,
+)
+
+
+NAMES = ["tmux:one", "one", "tmux:%3", "memory:one"]
+
+
+ENGINE = Engine([Pack(name="acme", foreground=["acme"], signatures=[GO_ON])])  # type: ignore[arg-type]
+
+
+def test_another_reader_than_at_the_look_that_was_decided_on_gets_no_key() -> None:
+    for pid, pressed in ((2, False), (1, True)):
+        clock = FakeClock()
+        asks = Screen.from_text("Go on? ", cursor=(7, 0), size=SIZE)
+        transport = MemoryTransport(
+            asks, lambda keys: Screen.from_text("gone"), foreground="acme", kernel=reads("acme")
+        )
+        verdict, seen = observe(transport, ENGINE, sleep=clock.sleep, clock=clock)
+        decision = CAREFUL.decide(verdict, Scene.of(seen))
+        assert isinstance(decision, Press)
+        recoverer = Recoverer(ENGINE, None, clock=clock, sleep=clock.sleep)
+        outcome = recoverer.act(transport, "one", decision, WatchConfig(CAREFUL), observed(verdict), last=by(seen, pid))
+        assert (outcome.end is not End.REFUSED, bool(transport.sent)) == (pressed, pressed), outcome
+        assert pressed or "did not when the prompt was first seen" in outcome.why
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([*NAMES, "tmux:o*", "memory:*"]))
+def test_what_a_look_decides_is_what_is_done_however_its_session_is_named_and_reached(
+    watched: str, reached: str, ruled: str
+) -> None:
+    clock = FakeClock()
+    policy = Policy("mine", rules=[Rule(do="press", signature="acme:asks", session=[ruled, "tmux:never"])])
+    asks = Screen.from_text("Go on? ", cursor=(7, 0), size=SIZE)
+    transport = MemoryTransport(asks, lambda keys: Screen.from_text("gone"), reached, "acme", kernel=reads("acme"))
+    verdict, seen = observe(transport, ENGINE, sleep=clock.sleep, clock=clock)
+    seen = evolve(seen, target=watched)
+    explained = policy.decide(verdict, Scene.of(seen))
+    decision = explained if isinstance(explained, Press) else Press(GO_ON)
+    recoverer = Recoverer(ENGINE, None, clock=clock, sleep=clock.sleep)
+    outcome = recoverer.act(transport, watched, decision, WatchConfig(policy), observed(verdict), last=seen)
+    assert bool(transport.sent) == isinstance(explained, Press), outcome
+
+
+@pytest.mark.e2e
+def test_a_rule_on_a_session_holds_in_every_way_to_watch_it(server: Server) -> None:
+    policy = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_any_key", session=["tmux:o*"])])
+    for number, way in enumerate(({"targets": "tmux:{}"}, {"everything": True}), 1):
+        name = f"o{number}"
+        shell(server, name, ASKS + "exec sleep 100", "Press any key")
+        given = {key: value.format(name) if isinstance(value, str) else value for key, value in way.items()}
+        watch: Any = {"policy": WatchConfig(policy, EAGER), "options": server.options, **given}
+        events = run(Supervisor(**watch), lambda seen: bool(named(seen, "dismissal") or named(seen, "escalation")))
+        assert [one.facts["outcome"] for one in named(events, "dismissal")] == ["cleared"], (way, events)
+
+
+def by(seen: Snapshot, pid: int) -> Snapshot:
+    """The look as it would be with another process that reads."""
+    kernel = seen.kernel or KernelFacts()
+    return evolve(seen, kernel=evolve(kernel, readers=tuple(evolve(one, pid=pid) for one in kernel.readers or ())))

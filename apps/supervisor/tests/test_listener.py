@@ -1,4 +1,4 @@
-"""Listening to many panes of a real tmux with one process: what is heard, what is left alone, what is left behind."""
+"""Listening to panes of a real tmux: what is heard at once, what is left alone, what is left behind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, Coroutine
+from typing import Any, Callable, Coroutine, Literal
 
 import pytest
 from stallkit_supervisor.listener import PaneListener
+from stallkit_supervisor.schedule import Schedule
+from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.sources import FleetSource
+from stallkit_supervisor.supervisor import Supervisor
+from supervised import shell
 from terminals import PATIENCE_S, Server, wait_for
 
+from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.evidence.signal import Guard
+from stallkit.evidence.snapshot import Snapshot
+from stallkit.judging.verdict import Verdict
+from stallkit.packs.registry import Engine
+from stallkit.press.policy import OBSERVE
 from stallkit.terminal.marks import Marks, StatusState
 from stallkit.transports.tmux.call import Server as Client
 from stallkit.transports.tmux.fleet import Fleet
@@ -22,7 +33,11 @@ from stallkit.transports.tmux.identity import Identity
 pytestmark = pytest.mark.e2e
 
 BLOCKED = b"\x1b]7501;state=blocked:kind=permission:app=codex\x1b\\"
+
+
 WORKING = b"\x1b]7501;state=working:app=codex\x1b\\"
+
+
 FLOOD_BYTES = 20_000_000
 
 
@@ -134,41 +149,31 @@ def test_notices_and_bells_are_reasons_to_look(server: Server) -> None:
     listening(server, test)
 
 
-def test_a_pipe_of_the_users_own_stays(server: Server, tmp_path: Path) -> None:
-    server.start("s", "cat").close()
-    server.start("mine", "cat").close()
-    log = tmp_path / "log"
-    server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
+def test_a_pipe_of_the_users_own_stays_and_one_that_the_user_takes_is_not_taken_back(
+    server: Server, tmp_path: Path
+) -> None:
+    for name in ("s", "mine", "taken"):
+        server.start(name, "cat").close()
+    logs = {name: tmp_path / name for name in ("s", "taken")}
+    server.tmux("pipe-pane", "-t", "=s:", f"cat >> {logs['s']}")
 
     async def test(listener: PaneListener) -> None:
         found = await panes(server)
         await listener.listen(found.values())
-        await until(lambda: listener.marks(found["mine"]) is not None, "the other pane's pipe")
+        await until(lambda: all(listener.marks(found[name]) is not None for name in ("mine", "taken")), "other pipes")
         assert listener.marks(found["s"]) is None
+        server.tmux("pipe-pane", "-t", "=taken:", f"cat >> {logs['taken']}")
+        await until(lambda: listener.marks(found["taken"]) is None, "the marks to be unknown")
+        server.tmux("pipe-pane", "-t", "=taken:")
+        await listener.listen([found["taken"]])
+        assert not piped(server, "taken")
+        server.tmux("pipe-pane", "-t", "=taken:", f"cat >> {logs['taken']}")
 
     listening(server, test)
-    assert piped(server)
-    say(server, b"still logged")
-    wait_for(lambda: log.exists() and b"still logged" in log.read_bytes(), "the user's log")
-
-
-def test_a_pipe_that_the_user_takes_is_not_taken_back(server: Server, tmp_path: Path) -> None:
-    server.start("s", "cat").close()
-    log = tmp_path / "log"
-
-    async def test(listener: PaneListener) -> None:
-        identity = (await panes(server))["s"]
-        await listens(listener, identity)
-        server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
-        await until(lambda: listener.marks(identity) is None, "the marks to be unknown")
-        server.tmux("pipe-pane", "-t", "=s:")
-        await listener.listen([identity])
-        assert not piped(server)
-        server.tmux("pipe-pane", "-t", "=s:", f"cat >> {log}")
-
-    listening(server, test)
-    say(server, b"logged")
-    wait_for(lambda: log.exists() and b"logged" in log.read_bytes(), "the user's log")
+    for name, log in logs.items():
+        assert piped(server, name)
+        say(server, b"still logged", name)
+        wait_for(lambda log=log: log.exists() and b"still logged" in log.read_bytes(), "the user's log")  # type: ignore[misc]
 
 
 def test_a_session_of_ours_keeps_the_pipe_that_it_began_with(server: Server) -> None:
@@ -268,31 +273,120 @@ asyncio.run(listen(Options(tmux_socket_path=sys.argv[1])))
 """
 
 
-@pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped, then killed"])
-def test_nothing_outlives_us(server: Server, tmp_path: Path, stopped: bool) -> None:
+def test_nothing_outlives_us(server: Server, tmp_path: Path) -> None:
     """Stopped, it holds nobody up: what is printed is read all the same.  Killed, it leaves no pipe."""
     server.start("s", "cat").close()
-    server.start("mine", "cat").close()
-    server.tmux("pipe-pane", "-t", "=mine:", f"cat >> {tmp_path}/log")
     before = collectors(server)
-    command = [
-        sys.executable,
-        "-c",
-        LISTEN.replace(
-            "row.identity for row in sweep.rows", "row.identity for row in sweep.rows if row.session == 's'"
-        ),
-        str(server.socket),
-    ]
+    command = [sys.executable, "-c", LISTEN, str(server.socket)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == b"listening\n"
-            assert len(collectors(server) - before) == 1 and piped(server)
-            if stopped:
-                os.kill(process.pid, signal.SIGSTOP)
-                for _ in range(100):
-                    say(server, WORKING * 100)
-                assert len(collectors(server) - before) == 1
+            server.start("mine", "cat").close()
+            server.tmux("pipe-pane", "-t", "=mine:", f"cat >> {tmp_path}/log")
+            assert len(collectors(server) - before) == 1 and piped(server, "s")
+            os.kill(process.pid, signal.SIGSTOP)
+            for _ in range(100):
+                say(server, WORKING * 100)
+            assert len(collectors(server) - before) == 1
         finally:
             os.kill(process.pid, signal.SIGKILL)
     wait_for(lambda: not collectors(server) - before, "the collector to end")
-    assert piped(server, "mine") and not piped(server), "its pipe is taken away, another's is not"
+    assert piped(server, "mine") and not piped(server, "s"), "its pipe is taken away, another's is not"
+
+
+SELDOM = Schedule(interval_s=600.0, eager_s=600.0)  # but for a reason to look at once
+
+
+# It says what it is told to, with nothing new on its screen.
+SAYS = """
+import sys
+print("a program", flush=True)
+for line in sys.stdin:
+    print(line.strip().encode().decode("unicode_escape"), end="", flush=True)
+"""
+
+
+SAYS_BLOCKED = r"\x1b]7501;state=blocked:app=codex:kind=permission\x07"
+
+
+def start(server: Server, name: str, program: str) -> None:
+    """A program of that name which says what it is told to."""
+    script = f'stty -echo -icanon; exec -a {program} {sys.executable} -c "$0"'
+    server.start(name, "bash", "-c", script, SAYS, shows="a program").close()
+
+
+def tell(server: Server, name: str, said: str) -> None:
+    server.tmux("send-keys", "-t", f"={name}:", "-l", said)
+    server.tmux("send-keys", "-t", f"={name}:", "Enter")
+
+
+def watched(
+    server: Server,
+    listen: Literal["auto", "all", "never"],
+    then: Callable[[], None],
+    until: Callable[[Snapshot, Verdict], object],
+) -> Verdict:
+    """The verdict on `s` that comes of what is done once it is listened to."""
+    source = FleetSource([], server.options, everything=True, listen=listen)
+    supervisor = Supervisor(policy=WatchConfig(OBSERVE, SELDOM), sources=[source], engine=Engine([]))
+
+    async def watch() -> Verdict:
+        async with asyncio.timeout(PATIENCE_S), supervisor:
+            while not await asyncio.to_thread(piped, server, "s"):
+                await asyncio.sleep(0.02)
+            then()
+            while True:
+                seen = supervisor.sessions.get("tmux:s")
+                if seen and seen.snapshot and seen.verdict and until(seen.snapshot, seen.verdict):
+                    return seen.verdict
+                await asyncio.sleep(0.02)
+
+    return asyncio.run(watch())
+
+
+def test_a_report_is_heard_at_once(server: Server) -> None:
+    start(server, "s", "codex")
+    shell(server, "other", "echo a shell; exec sleep 100", "a shell")
+    others: list[bool] = []
+
+    def say() -> None:
+        others.append(piped(server, "other"))
+        tell(server, "s", SAYS_BLOCKED)
+
+    verdict = watched(server, "auto", say, lambda _, verdict: verdict.signals)
+    assert (verdict.state, verdict.certainty, verdict.kind) == (State.WAITING, Certainty.SURE, Kind.PERMISSION)
+    assert verdict.by_signal and [one.source for one in verdict.signals] == ["osc7501"]
+    assert others == [False], "a shell reports nothing: its pipe is free"
+    assert not piped(server, "s")
+
+
+def test_a_report_under_anothers_name_is_a_claim(server: Server) -> None:
+    start(server, "s", "somebody")
+    verdict = watched(server, "all", lambda: tell(server, "s", SAYS_BLOCKED), lambda _, verdict: verdict.signals)
+    assert verdict.certainty is Certainty.MAYBE and verdict.signals[0].guard is Guard.NONE
+
+
+def test_a_notice_is_a_reason_to_look(server: Server) -> None:
+    """It names no state: the look at once finds what the screen shows."""
+    start(server, "s", "codex")
+
+    def ask() -> None:
+        tell(server, "s", r"\x1b]777;notify;codex;Approval requested\x1b\\\r\nOverwrite? [y/N] ")
+
+    verdict = watched(server, "auto", ask, lambda seen, _: "Overwrite" in seen.screen.text)
+    (notice,) = verdict.signals
+    assert (notice.source, notice.state, notice.counts) == ("notice", None, False)
+    assert notice.words.endswith("Approval requested")
+
+
+def test_who_does_not_want_it_is_not_listened_to(server: Server) -> None:
+    start(server, "s", "codex")
+    source = FleetSource([], server.options, everything=True, listen="never")
+
+    async def sweep() -> None:
+        for _ in range(3):
+            await source.sweep(lambda target: True)
+        assert not piped(server, "s")
+        await source.close()
+
+    asyncio.run(sweep())

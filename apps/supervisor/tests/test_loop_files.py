@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Callable
 
 import pytest
 from stallkit_supervisor.loop_files import (
@@ -50,20 +52,19 @@ def test_a_signal_is_told_from_the_next(tmp_path: Path) -> None:
     assert signal_stamp(tmp_path) is None and signal_stamp(tmp_path / "nowhere") is None
 
 
-def test_a_stop_is_one_line_of_json(tmp_path: Path) -> None:
+def test_a_stop_is_one_line_of_json_without_a_secret(tmp_path: Path) -> None:
     assert not stopped(tmp_path)
     assert write_stop(tmp_path, "stall_limit", "3 recoveries\nin \ud800", "tmux:one") == tmp_path / STOP
-    assert stopped(tmp_path)
+    assert stopped(tmp_path) and stopped(tmp_path / ("x" * 300)), "nobody can say that it is not there"
+    assert not stopped(tmp_path / "nowhere")
     text = (tmp_path / STOP).read_text("ascii")
     assert text.count("\n") == 1 and text.endswith("\n")
     facts = json.loads(text)
     assert datetime.fromisoformat(facts.pop("time")).tzinfo is not None
     assert facts == {"reason": "stall_limit", "why": "3 recoveries\nin \ud800", "session": "tmux:one"}
     assert [file.name for file in tmp_path.iterdir()] == [STOP], "no draft is left behind"
-
-
-def test_no_secret_is_in_it(tmp_path: Path) -> None:
     secret = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
+    (tmp_path / STOP).unlink()
     write_stop(tmp_path, "policy", f"a rule: {secret}", f"acme:{secret}")
     assert secret not in (tmp_path / STOP).read_text() and "[redacted]" in (tmp_path / STOP).read_text()
 
@@ -88,7 +89,6 @@ def test_what_somebody_laid_there_is_neither_written_through_nor_replaced(tmp_pa
 
 
 def test_what_lies_where_a_draft_might_be_is_not_written_to(tmp_path: Path) -> None:
-    """A link out of the directory, or a pipe that nobody reads: the name of the draft is not to be guessed."""
     precious = tmp_path / "precious"
     precious.write_text("kept")
     home = tmp_path / "home"
@@ -103,26 +103,22 @@ def test_what_lies_where_a_draft_might_be_is_not_written_to(tmp_path: Path) -> N
         write_stop(home, "stall_limit", "why", "tmux:one")
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "stop", "[]", "{}", '{"session": 1}', '{"session": "tmux:two"}', "[" * 5_000, None, "link", "pipe", "folder"],
-)
-def test_any_stop_of_somebody_else_holds(tmp_path: Path, content: str | None) -> None:
+CONTENTS = ["", "stop", "[]", "{}", '{"session": 1}', '{"session": "tmux:two"}', "[" * 5_000]
+
+
+def test_any_stop_of_somebody_else_holds(tmp_path: Path) -> None:
     """Also one in our form that names a session, unless the store knows of that halt."""
-    stop, store = tmp_path / STOP, Store(tmp_path / "watch.db")
-    match content:
-        case None:
-            write_stop(tmp_path, "stall_limit", "why", "tmux:one")
-        case "link":
-            stop.symlink_to("nowhere")
-        case "pipe":
-            os.mkfifo(stop)
-        case "folder":
-            stop.mkdir()
-        case _:
-            stop.write_text(content)
-    for known in (store, None):
-        assert held([tmp_path / "nowhere", tmp_path], "tmux:one", known) == stop
+    store = Store(tmp_path / "watch.db")
+    lays = [partial(Path.write_text, data=one) for one in CONTENTS]
+    links: list[Callable[[Path], object]] = [lambda stop: stop.symlink_to("nowhere"), os.mkfifo, Path.mkdir]
+    ours = [lambda stop: write_stop(stop.parent, "stall_limit", "why", "tmux:one")]
+    for number, lay in enumerate([*lays, *links, *ours]):
+        home = tmp_path / str(number)
+        home.mkdir()
+        lay(home / STOP)
+        assert stopped(home)
+        for known in (store, None):
+            assert held([tmp_path / "nowhere", home], "tmux:one", known) == home / STOP, number
     assert held([tmp_path / "nowhere"], "tmux:one", store) is None
     store.close()
 
@@ -160,24 +156,12 @@ def test_a_release_takes_away_its_own_file_alone(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_link_to_nothing_and_what_cannot_be_looked_for_is_there(tmp_path: Path) -> None:
-    (tmp_path / STOP).symlink_to("nowhere")
-    assert stopped(tmp_path)
-    assert stopped(tmp_path / ("x" * 300)), "nobody can say that it is not"
-    assert not stopped(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("home", ["file", "nowhere", "x" * 300, "taken"])
-def test_where_it_cannot_be_written_is_a_store_error(tmp_path: Path, home: str) -> None:
+def test_where_it_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "taken" / STOP).mkdir(parents=True)
-    with pytest.raises(StoreError) as caught:
-        write_stop(tmp_path / home, "stall_limit", "why", "tmux:one")
-    assert str(tmp_path / home / STOP) in str(caught.value) and "stop the loop by hand" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    for home in (*(tmp_path / name for name in ("file", "nowhere", "x" * 300, "taken")), Path("/proc/self")):
+        with pytest.raises(StoreError) as caught:
+            write_stop(home, "stall_limit", "why", "tmux:one")
+        said = str(caught.value)
+        assert str(home / STOP) in said and "stop the loop by hand" in said and "\n" not in said
     assert [file.name for file in (tmp_path / "taken").iterdir()] == [STOP], "no draft is left behind"
-
-
-def test_a_read_only_directory_is_a_store_error() -> None:
-    with pytest.raises(StoreError):
-        write_stop(Path("/proc/self"), "stall_limit", "why", "tmux:one")

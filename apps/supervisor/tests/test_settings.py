@@ -52,13 +52,14 @@ metrics = ":9100"
 
 [[session]]
 target = "tmux:one"
-directory = "/srv/one"
+directory = "~/one"
 """
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An own home and an own project."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
     (tmp_path / "config" / "stallkit").mkdir(parents=True)
@@ -86,8 +87,9 @@ def load(path: Path | None = None, environment: dict[str, str] | None = None, **
     return load_settings(path, Overrides(**flags), environment or {})
 
 
-def test_a_whole_file(home: Path) -> None:
-    found = load(projects(home, WHOLE))
+def test_a_whole_file_and_what_flags_override(home: Path) -> None:
+    path = projects(home, WHOLE)
+    found = load(path)
     assert found.watch.targets == ["tmux:one", "tmux:two"] and found.watch.reset_total_on_signal
     assert found.policy == evolve(DAEMON, patience_s=90.5), "it acts once a stall is suspected"
     config = found.config
@@ -96,34 +98,27 @@ def test_a_whole_file(home: Path) -> None:
     assert (config.restarts, config.back_off_s) == (Limits(3, 10, 9, 3600), 1)
     assert config.waits_for_quota
     assert found.commands.restart == ("claude", "--continue") and found.commands.resume == Keys.parse("again Enter")
-    assert found.directories == {"tmux:one": Path("/srv/one")}
+    assert found.directories == {"tmux:one": home / "one"}, "a directory is a person's own"
+    given = {"agents": ("codex",), "dry_run": True, "command": "true", "webhook": "http://[::1]/"}
+    found = load(policy="careful", interval_s=5.0, **given)
+    assert (found.policy.name, found.policy.agents) == ("careful", {"codex"})
+    assert (found.watch.interval_s, found.watch.dry_run) == (5, True)
+    assert (found.events.exec, found.events.webhook, found.events.metrics) == ("true", "http://[::1]/", ":9100")
 
 
-def test_nothing_at_all_is_careful(home: Path) -> None:
-    found = load()
-    assert found == Settings() and found.policy == CAREFUL
-    assert found.commands.restart == () and found.commands.resume == Keys.parse("continue Enter")
-    assert found.config.schedule.stall_timeout_s == 180
-
-
-# --- precedence ---
-
-LAYERS = ["default", "user", "file", "variable", "flag"]
-
-
-@pytest.mark.parametrize("given", range(1 << 4))
-def test_the_stall_time_out_by_precedence(home: Path, given: int) -> None:
+def test_the_stall_time_out_by_precedence(home: Path) -> None:
     """A flag, the variable, the project's file, the user's, the default: each over those below, whichever are there."""
-    layers = {name: bool(given >> number & 1) for number, name in enumerate(LAYERS[1:])}
-    if layers["user"]:
-        users(home, "[watch]\nstall_timeout_s = 20")
-    if layers["file"]:
-        projects(home, "[watch]\nstall_timeout_s = 30")
-    environment = {STALL_TIMEOUT: "40"} if layers["variable"] else {}
-    found = load(environment=environment, stall_timeout_s=50.0 if layers["flag"] else None)
-    values = dict(zip(LAYERS, (180, 20, 30, 40, 50), strict=True))
-    highest = max((name for name, there in layers.items() if there), key=LAYERS.index, default="default")
-    assert found.config.schedule.stall_timeout_s == values[highest]
+    wrong = []
+    for given in range(1 << 4):
+        user, file, variable, flag = (bool(given >> number & 1) for number in range(4))
+        users(home, "[watch]\nstall_timeout_s = 20" if user else "")
+        projects(home, "[watch]\nstall_timeout_s = 30" if file else "")
+        environment = {STALL_TIMEOUT: "40" if variable else ""}
+        found = load(environment=environment, stall_timeout_s=50.0 if flag else None).config.schedule.stall_timeout_s
+        if found != (50 if flag else 40 if variable else 30 if file else 20 if user else 180):
+            wrong.append((user, file, variable, flag, found))
+    assert wrong == []
+    assert load(environment={STALL_TIMEOUT: "2m"}).watch.stall_timeout_s == 120, "the variable may have a unit"
 
 
 def test_a_file_that_is_named_stands_alone(home: Path) -> None:
@@ -131,7 +126,9 @@ def test_a_file_that_is_named_stands_alone(home: Path) -> None:
     projects(home, "[watch]\nstall_timeout_s = 30")
     named = home / "other.toml"
     named.write_text("")
-    assert load(named).config.schedule.stall_timeout_s == 180
+    found = load(named)
+    assert found == Settings() and found.policy == CAREFUL
+    assert found.commands.restart == () and found.commands.resume == Keys.parse("continue Enter")
     assert load(named, {STALL_TIMEOUT: "40"}).config.schedule.stall_timeout_s == 40
 
 
@@ -143,18 +140,7 @@ def test_a_projects_file_overrides_the_users_key_by_key(home: Path) -> None:
     assert found.policy.name == "daemon"
 
 
-def test_other_flags_override_the_file(home: Path) -> None:
-    projects(home, WHOLE)
-    found = load(
-        policy="careful", interval_s=5.0, agents=("codex",), dry_run=True, command="true", webhook="http://[::1]/"
-    )
-    assert (found.policy.name, found.policy.agents) == ("careful", {"codex"})
-    assert (found.watch.interval_s, found.watch.dry_run) == (5, True)
-    assert (found.events.exec, found.events.webhook, found.events.metrics) == ("true", "http://[::1]/", ":9100")
-
-
 def test_whom_the_daemon_helps() -> None:
-    """Its own rules say any agent; a flag names fewer, and never what runs any program."""
     assert load(policy="daemon").policy == DAEMON
     assert load(policy="daemon", agents=("codex",)).policy == evolve(DAEMON, agents={"codex"})
     for name in ("node", "bash", "python3.11"):
@@ -169,33 +155,18 @@ def test_a_patient_policy_waits_for_the_stall_time_out_and_no_other_does(home: P
     assert configured_policy(None).patience_s == 180 and configured_policy("observe") == OBSERVE
 
 
-def test_a_variable_without_a_value_is_none_at_all() -> None:
-    assert load(environment={STALL_TIMEOUT: ""}).config.schedule.stall_timeout_s == 180
-
-
-# --- what is refused ---
-
-
-@pytest.mark.parametrize("bad", ["soon", "0", "-5", "nan", "inf", "5 parsecs", "0s", " "])
-def test_a_variable_that_is_no_time_is_named(home: Path, bad: str) -> None:
-    for text in ("", "[watch]\ninterval_s = 60"):
-        projects(home, text)
+def test_a_time_that_is_none_is_named(home: Path) -> None:
+    projects(home, "[watch]\ninterval_s = 60")
+    for bad in ("soon", "0", "-5", "nan", "inf", "5 parsecs", "0s", " "):
         with pytest.raises(ConfigError) as caught:
             load(environment={STALL_TIMEOUT: bad})
         said = str(caught.value)
         assert said == f"config ${STALL_TIMEOUT}: {bad!r} is not a time over 0; write 30s, 2m, or a number of seconds"
         assert load(environment={STALL_TIMEOUT: bad}, stall_timeout_s=3.0).watch.stall_timeout_s == 3, "a flag wins"
-
-
-def test_the_variable_may_have_a_unit(home: Path) -> None:
-    assert load(environment={STALL_TIMEOUT: "2m"}).watch.stall_timeout_s == 120
-
-
-@pytest.mark.parametrize("flag", ["interval_s", "stall_timeout_s"])
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan")])
-def test_a_flag_that_is_no_time_is_not_passed_over(flag: str, bad: float) -> None:
-    with pytest.raises(ConfigError, match=r"flags: .* must be a number of seconds over 0"):
-        load(**{flag: bad})
+    for flag in ("interval_s", "stall_timeout_s"):
+        for number in (0.0, -1.0, float("nan")):
+            with pytest.raises(ConfigError, match=r"flags: .* must be a number of seconds over 0"):
+                load(**{flag: number})
 
 
 BROKEN = [
@@ -257,35 +228,37 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "why"), BROKEN)
-def test_what_nobody_understands_is_one_line(home: Path, text: str, why: str) -> None:
-    named = projects(home, text)
-    users(home, text)
-    for path in (named, None):
-        with pytest.raises(ConfigError) as caught:
-            load(path)
-        said = str(caught.value)
-        assert why in said and re.fullmatch(r"config [^\n]+: [^\n]+; [^\n]+", said)
-        assert "stallkit.toml" in said or "carefull" in said
+def test_what_nobody_understands_is_one_line(home: Path) -> None:
+    wrong = []
+    for text, why in BROKEN:
+        named = projects(home, text)
+        users(home, text)
+        for path in (named, None):
+            with pytest.raises(ConfigError) as caught:
+                load(path)
+            said = str(caught.value)
+            form = re.fullmatch(r"config [^\n]+: [^\n]+; [^\n]+", said)
+            if why not in said or not form or not ("stallkit.toml" in said or "carefull" in said):
+                wrong.append((text, said))
+    assert wrong == []
 
 
-def test_the_file_at_fault_is_named(home: Path) -> None:
-    at_fault = users(home, "[watch]\nall = 'yes'")
+def test_the_file_at_fault_is_named_and_both_that_contradict_each_other(home: Path) -> None:
+    first = users(home, "[watch]\nall = 'yes'")
     projects(home, "[watch]\nall = true")
     with pytest.raises(ConfigError) as caught:
         load()
-    assert caught.value.path == str(at_fault)
-
-
-def test_two_files_that_contradict_each_other_are_both_named(home: Path) -> None:
-    first = users(home, "[[policy.rule]]\ndo = 'press'\nsignature = 'a:b'\nsession = 'tmux:a'")
+    assert caught.value.path == str(first)
+    users(home, "[[policy.rule]]\ndo = 'press'\nsignature = 'a:b'\nsession = 'tmux:a'")
     projects(home, "[policy]\nprofile = 'observe'")
     with pytest.raises(ConfigError, match="presses, sends and restarts nothing") as caught:
         load()
     assert str(first) in str(caught.value) and "and stallkit.toml" in str(caught.value)
 
 
-def test_a_file_that_is_there_and_cannot_be_read_is_not_passed_over(home: Path) -> None:
+def test_a_file_that_is_there_and_cannot_be_read_is_not_passed_over(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = home / "config" / "stallkit" / "stallkit.toml"
     file.symlink_to("nowhere")
     with pytest.raises(ConfigError, match=r"stallkit\.toml: there is no such file"):
@@ -294,15 +267,6 @@ def test_a_file_that_is_there_and_cannot_be_read_is_not_passed_over(home: Path) 
     file.mkdir()
     with pytest.raises(ConfigError, match=r"stallkit\.toml is not a plain file; "):
         load()
-
-
-def test_nor_a_place_that_cannot_be_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ("x" * 300)))
     with pytest.raises(ConfigError, match=re.escape(os.strerror(36))):
         load()
-
-
-def test_a_directory_is_a_persons_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(home))
-    projects(home, "[[session]]\ntarget = 'tmux:one'\ndirectory = '~/work'")
-    assert load().directories == {"tmux:one": home / "work"}

@@ -1,4 +1,4 @@
-"""The supervisor over real tmux servers: what it presses, what it tells, what it remembers."""
+"""The supervisor over real tmux servers: what it presses, what it tells, and what it does when something ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Callable
 
 import pytest
 from attrs import evolve
-from stallkit_supervisor.loop_files import SIGNAL, STOP, release
+from stallkit_supervisor.loop_files import SIGNAL
+from stallkit_supervisor.notification import Notify
 from stallkit_supervisor.notify.hooks import Command
 from stallkit_supervisor.notify.notifier import Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
@@ -19,7 +20,7 @@ from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import SourceLook
-from stallkit_supervisor.store import Store
+from stallkit_supervisor.store import Muted, Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.watched import Watched
 from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
@@ -68,7 +69,6 @@ def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None
 
 
 def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, tmp_path: Path) -> None:
-    """A page further on, or refused and asked again: the screen does not tell (docs/watch.md)."""
     pages = "for page in 1 2 3; do clear; echo page $page; echo; read -n1 -s -r -p 'Press any key to continue...'; "
     shell(server, "pages", f"{pages} echo >>{tmp_path}/keys; done; exec sleep 100", "page 1")
     events = run(Supervisor(["tmux:pages"], WatchConfig(KEY, EAGER), options=server.options), has("escalation"))
@@ -80,7 +80,6 @@ def test_the_same_prompt_right_where_it_was_is_left_to_a_person(server: Server, 
 def test_a_prompt_that_comes_back_at_once_is_answered_again_when_that_is_sure_and_nothing_else_is_said(
     server: Server,
 ) -> None:
-    """The screen is the very same, so the key has to wait until it cannot be the effect of the one before."""
     shell(server, "asks", f"for turn in 1 2; do clear; {ASKS} clear; sleep 1; done; exec sleep 100", "Press any key")
     supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, Schedule(eager_s=0.2)), options=server.options)
     events = run(supervisor, lambda seen: len(named(seen, "cleared")) == 2)
@@ -127,7 +126,6 @@ def test_a_dry_run_says_what_it_would_press(server: Server) -> None:
 
 
 def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp_path: Path) -> None:
-    """What an agent is, its file proves: a script of that name that a shell runs is none."""
     asks = "read -p 'Continue? [y/N] ' x\nexec sleep 100\n"
     agent, other = tmp_path / "node_modules/@anthropic-ai/claude-code/cli.sh", tmp_path / "claude"
     for file in (agent, other):
@@ -144,27 +142,6 @@ def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp
     assert [(one.target, one.facts["keys"]) for one in named(events, "dismissal")] == [("tmux:asks", "y Enter")]
     told = {one.target: one.facts["why"] for one in asked(events)}
     assert told["tmux:other"] == "any program may show this prompt; to allow it: stallkit policy allow tmux:other"
-
-
-def test_limits_stop_it_and_a_person_lets_it_go_on(server: Server, tmp_path: Path) -> None:
-    shell(server, "asks", AGAIN, "Press any key")
-    store = Store(tmp_path / "watch.db")
-    config = WatchConfig(KEY, EAGER, Limits(per_iteration=2))
-    made = {"policy": config, "options": server.options, "store": store, "directories": {"tmux:asks": tmp_path}}
-    events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
-    assert len(named(events, "dismissal")) == 2
-    assert json.loads((tmp_path / STOP).read_text())["reason"] == "stall_limit"
-    again: list[Event] = []
-
-    def free(events: list[Event]) -> bool:
-        again[:] = events
-        if (tmp_path / STOP).exists() and named(events, "detection"):
-            assert release(store, "tmux:asks")
-        return bool(named(events, "dismissal"))
-
-    run(Supervisor(["tmux:asks"], **made), free)  # type: ignore[arg-type]
-    assert [one.name for one in again if one.name in ("released", "dismissal")] == ["released", "dismissal"]
-    store.close()
 
 
 def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
@@ -225,15 +202,15 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     assert not named(events, "gone")
 
 
-@pytest.mark.parametrize("how", ["kill-session", "kill-server"])
-def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server: Server, how: str) -> None:
+def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server: Server) -> None:
+    """With its server, as all the others."""
     server.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "off", ";", "new-session", "-d", "-s", "x")
     shell(server, "asks", "read -p 'Delete all? [y/N] '", "Delete")
 
     def came_back(events: list[Event]) -> bool:
         told = [one.name for one in events if one.name in ("escalation", "gone")]
         if told == ["escalation"] and not named(events, "cleared"):
-            server.tmux(how, *(("-t", "=asks") if how == "kill-session" else ()))
+            server.tmux("kill-server")
         if told == ["escalation", "gone"] and not server_has(server, "asks"):
             shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")
         return told == ["escalation", "gone", "escalation"]
@@ -272,17 +249,6 @@ def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
         Supervisor(["tmux:agent"], config, options=server.options, commands=commands), has("restart", "escalation")
     )
     assert named(events, "restart")[0].facts["outcome"] in ("cleared", "replaced")
-
-
-def test_a_session_that_is_gone_is_started_where_a_rule_says_so(server: Server) -> None:
-    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
-    back = Policy("back", rules=[Rule(do="restart", state="gone", session="tmux:agent")])  # type: ignore[arg-type]
-    commands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
-    supervisor = Supervisor(
-        ["tmux:agent", "tmux:none"], WatchConfig(back, EAGER), options=server.options, commands=commands
-    )
-    events = run(supervisor, has("gone", "restart", "escalation"))
-    assert [one.target for one in named(events, "restart")] == ["tmux:agent"]
 
 
 class Shows:
@@ -371,7 +337,6 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 
 
 def test_what_works_is_looked_at_every_few_seconds_and_what_waits_sooner() -> None:
-    """Where a look is dear, in other sources than a tmux server; whatever the beats are."""
     schedule = Schedule(interval_s=60.0, eager_s=1.0)
     looks: dict[str, list[float]] = {}
     for text in ("✻ Thinking… (12s · esc to interrupt)", "Delete all? [y/N] "):
@@ -396,3 +361,49 @@ def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
     assert Supervisor(sources=[]).config.policy == CAREFUL
     with pytest.raises(ValueError, match="a profile is one of careful, observe, daemon, not 'bold'"):
         Supervisor(sources=[], policy="bold")
+
+
+REMINDS = WatchConfig(CAREFUL, EAGER, notify=Notify({"waits": 0.0}, remind_s=0.5))
+
+
+DELETES, NEXT = "read -p 'Delete all? [y/N] ' it; ", "read -p 'Really delete all? [y/N] ' it; exec sleep 100"
+
+
+def test_a_mute_is_of_what_was_there_or_of_a_time() -> None:
+    now = Muted(since=100.0, until=None)
+    assert now.holds(5000.0, appeared=90.0) and not now.holds(110.0, appeared=105.0)
+    timed = Muted(since=100.0, until=200.0)
+    assert timed.holds(150.0, appeared=140.0) and not timed.holds(200.0, appeared=90.0)
+
+
+def test_who_mutes_a_session_is_told_of_its_next_prompt_and_of_none_where_it_is_for_a_time(
+    server: Server, tmp_path: Path
+) -> None:
+    shell(server, "one", DELETES + NEXT, "Delete")
+    for name in ("muted", "other"):
+        shell(server, name, DELETES, "Delete")
+    store = Store(tmp_path / "watch.db")
+    store.mute("tmux:muted", time.time() + 3600)
+    targets = ["tmux:one", "tmux:muted", "tmux:other"]
+    supervisor = Supervisor(targets, REMINDS, options=server.options, store=store)
+    muted_at: list[int] = []  # how often the other one was told by then
+    typed: list[str] = []
+
+    def until(seen: list[Event]) -> bool:
+        told = [one.target for one in named(seen, "escalation")]
+        if told.count("tmux:one") == 2 and not muted_at:  # it was told, and told again
+            store.mute("tmux:one")
+            muted_at.append(told.count("tmux:other"))
+        if muted_at and told.count("tmux:other") >= muted_at[0] + 4 and not typed:
+            typed.append("n")
+            server.tmux("send-keys", "-t", "=one:", "n", "Enter")
+        return any("Really" in one.facts["line"] for one in named(seen, "escalation"))
+
+    told = named(run(supervisor, until), "escalation")
+    lines = [one.facts["line"] for one in told if one.target == "tmux:one"]
+    assert lines[-1] == "Really delete all? [y/N]" and lines[:-1] in ([lines[0]] * 2, [lines[0]] * 3)  # one on its way
+    assert {one.target for one in told} == {"tmux:one", "tmux:other"}
+    store.unmute("tmux:muted")
+    supervisor = Supervisor(["tmux:muted"], REMINDS, options=server.options, store=store)
+    assert run(supervisor, has("escalation"))
+    store.close()

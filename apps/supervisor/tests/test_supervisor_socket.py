@@ -79,45 +79,28 @@ def answered(source: Shown, test: Callable[[Supervisor, Path], Any], **options: 
     return result
 
 
-def test_status_says_what_all_sessions_do() -> None:
-    source = Shown(a="Overwrite the file? [y/N] ", b="nothing")
+def test_it_says_what_all_sessions_do_and_the_verdict_of_one_without_a_secret() -> None:
+    source = Shown(a=f"Overwrite {SECRET}? [y/N] ", b="nothing")
 
     def test(supervisor: Supervisor, path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
         (found,) = statuses()
-        assert (found["version"], found["pid"], found["policy"], found["summary"]) == (
-            1,
-            os.getpid(),
-            "observe",
-            "1 wait: a",
-        )
+        known = (found["version"], found["pid"], found["policy"], found["summary"])
+        assert known == (1, os.getpid(), "observe", "1 wait: a")
         rows = {row["target"]: row for row in found["sessions"]}
         assert (rows["a"]["state"], rows["a"]["need"], rows["b"]["need"]) == ("waiting", "wait", None)
         assert rows["a"]["seen_at"] >= found["since"] - 1
-
-    answered(source, test)
-    assert statuses() == []
-
-
-def test_the_verdict_of_one() -> None:
-    def test(supervisor: Supervisor, path: Path) -> None:
-        found = verdict("a")
-        assert found is not None and found["verdict"]["line"] == "Overwrite the file? [y/N]"
-        assert found["verdict"]["signals"] == [] and found["session"]["error"] is None
-        assert verdict("c") is None
+        one = verdict("a")
+        assert one is not None and one["verdict"]["line"] == "Overwrite [redacted]? [y/N]"
+        assert one["verdict"]["signals"] == [] and one["session"]["error"] is None
+        assert SECRET not in json.dumps([found, one]) and verdict("c") is None
         with pytest.raises(DaemonRefused, match="it is not watched here"):
             ask(path, {"do": "verdict", "target": "c"})
         with pytest.raises(DaemonRefused, match="unknown request 'wat'"):
             ask(path, {"do": "wat"})
 
-    answered(Shown(a="Overwrite the file? [y/N] "), test)
-
-
-def test_no_secret_leaves_it() -> None:
-    def test(supervisor: Supervisor, path: Path) -> None:
-        assert SECRET not in json.dumps([statuses(), verdict("a")])
-
-    answered(Shown(a=f"Overwrite {SECRET}? [y/N] "), test)
+    answered(source, test)
+    assert statuses() == []
 
 
 def test_events_come_as_they_happen_until_its_end() -> None:
@@ -140,53 +123,39 @@ def test_events_come_as_they_happen_until_its_end() -> None:
     assert last == {"over": True}
 
 
-def test_a_client_that_leaves_is_noticed_and_one_that_hangs_holds_nobody_up() -> None:
-    source = Shown(a="nothing")
+def listens(path: Path) -> socket.socket:
+    """A client that asked for the events and heard the first line."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(path))
+    connection.sendall(b'{"do": "events"}\n')
+    assert connection.recv(100) == b'{"progress": null}\n'
+    return connection
 
+
+def test_a_client_that_leaves_is_noticed_and_one_that_hangs_or_does_not_read_holds_nobody_up() -> None:
     def test(supervisor: Supervisor, path: Path) -> None:
         before = threading.active_count()
-        for _ in range(3):  # one sends nothing
-            with socket.socket(socket.AF_UNIX) as connection:
-                connection.connect(str(path))
-                connection.sendall(b'{"do": "events"}\n')
-                assert connection.recv(100) == b'{"progress": null}\n'
+        for _ in range(3):
+            listens(path).close()
         hangs = socket.socket(socket.AF_UNIX)
-        hangs.connect(str(path))
+        hangs.connect(str(path))  # and sends nothing
         assert statuses()
         wait_for(lambda: threading.active_count() <= before, "the threads of those who left")
         hangs.close()
-
-    answered(source, test, alive_s=0.1)
-
-
-def test_a_client_that_does_not_read_is_dropped() -> None:
-    """Its supervisor goes on: the events of a thousand changes are there for the others."""
-    source = Shown(a="nothing")
-
-    def test(supervisor: Supervisor, path: Path) -> None:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(path))
-            connection.sendall(b'{"do": "events"}\n')
-            assert connection.recv(100) == b'{"progress": null}\n'
+        with listens(path) as connection:
             for number in range(2_000):
                 supervisor._bus.say("detection", "a", {"number": number, "filling": "x" * 1_000})
             assert statuses()[0]["pid"] == os.getpid()
             said = b"".join(iter(lambda: connection.recv(65_536), b""))
         assert len(said.splitlines()) < 2_000
-        assert said.splitlines()[-1].startswith(b'{"error": ')
+        assert said.splitlines()[-1].startswith(b'{"error": '), "it was dropped"
 
-    answered(source, test, held=100)
+    answered(Shown(a="nothing"), test, alive_s=0.1, held=100)
 
 
 def test_so_many_clients_and_no_more() -> None:
     def test(supervisor: Supervisor, path: Path) -> None:
-        held = []
-        for _ in range(32):
-            connection = socket.socket(socket.AF_UNIX)
-            connection.connect(str(path))
-            connection.sendall(b'{"do": "events"}\n')
-            assert connection.recv(100) == b'{"progress": null}\n'
-            held.append(connection)
+        held = [listens(path) for _ in range(32)]
         with pytest.raises(DaemonRefused, match="32 clients"):
             next(iter(events(path)))
         for connection in held:

@@ -58,32 +58,7 @@ async def until(source: Counted, sweeps: int) -> None:
         await asyncio.sleep(0.01)
 
 
-# --- whose counts they are ---
-
-
-def test_another_session_of_the_name_is_a_new_loop(server: Server, store: Store) -> None:
-    server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
-    shell(server, "asks", AGAIN, "Press any key")
-    supervisor = Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), options=server.options, store=store)
-    done: list[str] = []
-
-    def made_anew(events: list[Event]) -> bool:
-        if named(events, "dismissal") and not done:
-            done.append("killed")
-            server.tmux("kill-session", "-t", "=asks")
-        if named(events, "gone") and done == ["killed"]:
-            done.append("started")
-            shell(server, "asks", "exec sleep 100")
-        return bool(named(events, "loop"))
-
-    run(supervisor, made_anew)
-    assert supervisor.sessions["tmux:asks"].state.recovery.counts.total == 0
-    counts = store.counts("tmux:asks", "press")
-    assert (counts.iteration, counts.total) == (0, 0) and counts.times, "the window goes on"
-    assert "loop" not in {one["event"] for one in store.incidents()}
-
-
-def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, store: Store) -> None:
+def test_another_session_of_the_name_is_a_new_loop_also_while_nobody_watches(server: Server, store: Store) -> None:
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     made: dict[str, Any] = {"policy": WatchConfig(KEY, EAGER), "options": server.options, "store": store}
     shell(server, "asks", AGAIN, "Press any key")
@@ -94,14 +69,28 @@ def test_a_loop_that_began_while_nobody_watched_is_new_as_well(server: Server, s
     assert not named(events, "loop"), "it is the same one"
     assert again.sessions["tmux:asks"].state.recovery.counts.total >= before >= 1
     server.tmux("kill-session", "-t", "=asks")
-    shell(server, "asks", "exec sleep 100")
-    run(Supervisor(["tmux:asks"], **made), has("loop"))
-    assert store.counts("tmux:asks", "press").total == 0
+    shell(server, "asks", AGAIN, "Press any key")
+    done: list[str] = []
+
+    def made_anew(events: list[Event]) -> bool:
+        if len(named(events, "loop")) == 1 and named(events, "dismissal") and not done:
+            done.append("killed")
+            server.tmux("kill-session", "-t", "=asks")
+        if named(events, "gone") and done == ["killed"]:
+            done.append("started")
+            shell(server, "asks", "exec sleep 100")
+        return len(named(events, "loop")) == 2
+
+    supervisor = Supervisor(["tmux:asks"], **made)
+    run(supervisor, made_anew)
+    assert supervisor.sessions["tmux:asks"].state.recovery.counts.total == 0
+    counts = store.counts("tmux:asks", "press")
+    assert (counts.iteration, counts.total) == (0, 0) and counts.times, "the window goes on"
+    assert "loop" not in {one["event"] for one in store.incidents()}
 
 
 @pytest.mark.parametrize("remains", [True, False])
 def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Store, remains: bool) -> None:
-    """In its pane, or in a new session; and the next supervisor knows that it was us."""
     server.tmux("new-session", "-d", "-s", "other", "sleep", "100")
     server.tmux("set-option", "-g", "remain-on-exit", "on" if remains else "off")
     shell(server, "agent", "sleep 1; exit 7")
@@ -119,9 +108,6 @@ def test_what_we_start_again_goes_on_with_its_counts(server: Server, store: Stor
     assert not named(events, "loop")
     assert store.counts("tmux:agent", "restart").total == 1
     assert store.identity("tmux:agent") not in (None, before)
-
-
-# --- what waits for the disk ---
 
 
 def test_looks_go_on_while_another_process_holds_the_store(server: Server, tmp_path: Path) -> None:
@@ -209,8 +195,6 @@ def test_no_key_overtakes_a_halt(server: Server, tmp_path: Path) -> None:
 
 
 def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(server: Server, tmp_path: Path) -> None:
-    """What is not on the disk yet was not taken back by anybody."""
-
     class Fails(Store):
         tries = 0
 
@@ -244,7 +228,6 @@ def test_a_halt_that_could_not_be_written_is_written_again_and_is_no_release(ser
 
 
 def test_what_waits_for_the_store_has_an_end(tmp_path: Path) -> None:
-    """A store that is held for ever costs notes, not memory, and does not keep the supervisor from ending."""
     store, let = Store(tmp_path / "watch.db"), threading.Event()
 
     async def bus_of_few() -> tuple[bool, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+import select
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import tomllib
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Iterator
 
 import pytest
 from checked import allowing
+from queued import Desk
 from terminals import Server, had_a_child, wait_for
 
 from stallkit.press.policy_file import PROFILES, policy_from
@@ -25,39 +27,18 @@ pytestmark = pytest.mark.e2e
 ASKS = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 100"
 
 
-class Command:
+class Command(Desk):
     """`stallkit` in a folder of its own, over one tmux server."""
 
-    def __init__(self, command: str, server: Server, folder: Path) -> None:
-        self.command, self.server, self.folder = command, server, folder
-        self.started: list[subprocess.Popen[bytes]] = []
-        self.environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state"), "COLUMNS": "100"}
-        for name in ("TMUX", "STALLKIT_STALL_TIMEOUT", "NOTIFY_SOCKET", "WATCHDOG_USEC"):
-            self.environment.pop(name, None)
-        self.environment["XDG_CONFIG_HOME"] = str(folder / "config")
-
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.command, *words],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    server: Server
 
     def json(self, *words: str) -> Any:
         done = self(*words, "--json")
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
 
-    def start(self, *words: str, **environment: str) -> Process:
-        with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
-            started = {**self.environment, **environment}
-            process = subprocess.Popen([self.command, *words], env=started, cwd=self.folder, stdout=out, stderr=err)
-        self.started.append(process)
-        return Process(process, self.folder)
+    def start(self, *words: str) -> Process:
+        return Process(self.begin(*words), self.folder)
 
     @property
     def at(self) -> tuple[str, str]:
@@ -72,15 +53,18 @@ class Process:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        lines = (self.folder / "out").read_text().split("\n")
-        return [json.loads(line) for line in lines[:-1]]
+        return [json.loads(line) for line in self.lines if line.startswith("{")]
+
+    @property
+    def lines(self) -> list[str]:
+        return (self.folder / "out").read_text().split("\n")[:-1]
 
     def has(self, name: str, count: int = 1) -> bool:
         return sum(event["event"] == name for event in self.events) >= count
 
     @property
     def errors(self) -> str:
-        return (self.folder / "err").read_text()
+        return "\n".join(line for line in self.lines if not line.startswith("{"))
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
@@ -88,12 +72,11 @@ class Process:
 
 
 @pytest.fixture
-def stallkit(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Command]:
-    command = Command(stallkit_command, server, tmp_path)
+def stallkit(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    monkeypatch.delenv("STALLKIT_STALL_TIMEOUT", raising=False)
+    command = Command(tmp_path, server)
     yield command
-    for process in command.started:
-        process.kill()
-        process.wait()
+    command.end()
 
 
 def ask(server: Server, name: str, script: str, shows: str) -> None:
@@ -101,6 +84,8 @@ def ask(server: Server, name: str, script: str, shows: str) -> None:
 
 
 def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server: Server) -> None:
+    for command in ("status", "incidents"):
+        assert stallkit(command).returncode == 0, "nothing was noted yet"
     ask(server, "asks", ASKS, "Press any key")
     ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
     allowed = allowing(stallkit.folder, "shell_tools:press_any_key")
@@ -109,50 +94,65 @@ def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server
     assert watch.end(signal.SIGINT) == 0
     assert [event["event"] for event in watch.events][-1] == "stop"
     status = {one["target"]: one for one in stallkit.json("status")["sessions"]}
-    assert (status["tmux:harm"]["state"], status["tmux:asks"]["recoveries"]) == ("waiting", 1)
+    harm = status["tmux:harm"]
+    assert (harm["state"], status["tmux:asks"]["recoveries"]) == ("waiting", 1)
+    assert datetime.fromisoformat(harm["seen_time"]).timestamp() == pytest.approx(harm["seen_at"], abs=0.001)
+    assert (harm["free_at"], harm["free_time"]) == (None, None)
     assert "shell_yn" in stallkit("status").stdout
     incidents = stallkit.json("incidents", "tmux:asks")["incidents"]
     assert [(one["event"], one["facts"]["outcome"]) for one in incidents] == [("dismissal", "cleared")]
+    assert datetime.fromisoformat(incidents[0]["time"]).timestamp() == pytest.approx(incidents[0]["at"], abs=0.001)
     assert "dismissal" in stallkit("incidents").stdout
     log = (stallkit.folder / "state" / "events.jsonl").read_text().splitlines()
     assert [json.loads(line)["event"] for line in log] == [event["event"] for event in watch.events]
+    (stallkit.folder / "state").rename(stallkit.folder / "kept")
+    (stallkit.folder / "state").write_text("a file where the directory should be")
+    for command in ("status", "incidents"):
+        done = stallkit(command)
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr.count("\n") == 1 and done.stderr.startswith("stallkit: store "), done.stderr
 
 
-def test_supervise_reloads_refuses_and_drains(stallkit: Command, server: Server) -> None:
+def test_supervise_is_ready_reloads_refuses_and_drains(stallkit: Command, server: Server) -> None:
     ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
     config = stallkit.folder / "stallkit.toml"
     good = '[watch]\ntargets = ["tmux:harm"]\ninterval_s = 1\n'
     config.write_text(good)
     assert stallkit("supervise", "--check", "--config", "stallkit.toml").returncode == 0
-    supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at)
-    wait_for(lambda: supervise.has("escalation"), "an escalation")
-    config.write_text("[watch]\nwat = 1\n")
-    supervise.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: supervise.has("reload_refused"), "a refusal")
-    assert "the old settings are kept" in supervise.errors
-    config.write_text(good + '[policy]\nprofile = "observe"\n')
-    supervise.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: supervise.has("reload"), "new settings")
-    assert supervise.events[-1]["policy"] == "observe"
-    assert supervise.end() == 0
-    assert supervise.events[-1]["event"] == "stop"
-
-
-def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: Command, server: Server) -> None:
-    server.tmux("new-session", "-d", "-s", "a", "sleep", "100")
-    (stallkit.folder / "stallkit.toml").write_text('[watch]\ntargets = ["tmux:a"]\n')
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
         system.bind(str(stallkit.folder / "notify"))
         system.settimeout(30)
-        told = {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "200000"}
-        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at, **told)
-        assert [system.recv(100) for _ in range(4)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        stallkit.environment |= {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "2000000"}
+        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at)
+        assert [system.recv(100) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
+        system.setblocking(False)
+        reader = threading.Thread(target=drain, args=(system, supervise.process))
+        reader.start()
+        wait_for(lambda: supervise.has("escalation"), "an escalation")
+        config.write_text("[watch]\nwat = 1\n")
+        supervise.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: supervise.has("reload_refused"), "a refusal")
+        assert "the old settings are kept" in supervise.errors
+        config.write_text(good + '[policy]\nprofile = "observe"\n')
+        supervise.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: supervise.has("reload"), "new settings")
+        assert supervise.events[-1]["policy"] == "observe"
         assert supervise.end() == 0
+        assert supervise.events[-1]["event"] == "stop"
+        reader.join()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
+def drain(system: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    """Read what systemd is told, as it does: else who tells it waits."""
+    while process.poll() is None:
+        if select.select([system], [], [], 0.2)[0]:
+            system.recv(100)
+
+
+def test_what_cannot_be_done_is_said_in_one_line(stallkit: Command, server: Server) -> None:
+    server.tmux("new-session", "-d", "-s", "a", "sleep", "100")
+    server.start("deaf", "sh", "-c", "stty -echo; echo deaf; exec sleep 1000", shows="deaf").close()
+    for words, code, said in (
         (("watch",), 64, "name a session"),
         (("watch", "nonsense:x"), 64, "nonsense"),
         (("watch", "tmux:a", "--policy", "no.toml"), 64, "no.toml"),
@@ -160,36 +160,12 @@ def test_a_service_says_that_it_is_ready_and_keeps_the_watchdog_quiet(stallkit: 
         (("supervise", "--config", "no.toml"), 64, "no.toml"),
         (("policy", "explain", "tmux:none"), 4, "none"),
         (("send", "tmux:none", "hello"), 4, "ended"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_line(
-    stallkit: Command, server: Server, words: tuple[str, ...], code: int, said: str
-) -> None:
-    server.tmux("new-session", "-d", "-s", "a", "sleep", "100")
-    done = stallkit(*words, *(stallkit.at))
-    assert done.returncode == code, done.stderr
-    assert said in done.stderr + done.stdout and "Traceback" not in done.stderr
-
-
-def test_times_are_written_for_people_as_well(stallkit: Command, server: Server) -> None:
-    ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
-    watch = stallkit.start("watch", "tmux:harm", "--interval", "1", *stallkit.at)
-    wait_for(lambda: watch.has("escalation"), "an escalation")
-    watch.end()
-    (session,) = stallkit.json("status")["sessions"]
-    assert datetime.fromisoformat(session["seen_time"]).timestamp() == pytest.approx(session["seen_at"], abs=0.001)
-    assert (session["free_at"], session["free_time"]) == (None, None)
-    for one in stallkit.json("incidents")["incidents"]:
-        assert datetime.fromisoformat(one["time"]).timestamp() == pytest.approx(one["at"], abs=0.001)
-
-
-@pytest.mark.parametrize("command", ["status", "incidents"])
-def test_notes_that_cannot_be_reached_are_an_error_of_one_line(stallkit: Command, command: str) -> None:
-    assert stallkit(command).returncode == 0, "nothing was noted yet"
-    (stallkit.folder / "state").write_text("a file where the directory should be")
-    done = stallkit(command)
-    assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and done.stderr.startswith("stallkit: store "), done.stderr
+        # nobody reads, and nothing is echoed: it may be typed, and it may be lost
+        (("send", "tmux:deaf", "hello", "--force"), 1, "tmux:deaf: unseen,"),
+    ):
+        done = stallkit(*words, *stallkit.at)
+        assert done.returncode == code, (words, done.stderr)
+        assert said in done.stderr + done.stdout and "Traceback" not in done.stderr, words
 
 
 def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
@@ -312,13 +288,6 @@ def test_text_is_held_while_a_prompt_stands_there(stallkit: Command, server: Ser
     log = (stallkit.folder / "state" / "events.jsonl").read_text().splitlines()
     last = json.loads(log[-1])
     assert (last["event"], last["forced"], last["characters"]) == ("send", True, 1)
-
-
-def test_a_text_of_which_nothing_was_seen_is_no_success(stallkit: Command, server: Server) -> None:
-    """Nobody reads, and nothing is echoed: it may be typed, and it may be lost."""
-    server.start("deaf", "sh", "-c", "stty -echo; echo deaf; exec sleep 1000", shows="deaf").close()
-    done = stallkit("send", "tmux:deaf", "hello", "--force", *stallkit.at)
-    assert (done.returncode, done.stdout.split(",")[0]) == (1, "tmux:deaf: unseen")
 
 
 def test_a_start_that_needs_a_person_or_vanishes_is_told(stallkit: Command, server: Server) -> None:

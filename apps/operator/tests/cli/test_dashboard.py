@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -25,7 +26,11 @@ from textual.pilot import Pilot
 from stallkit.errors import StallkitError
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
+
+
 LIE = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
+
+
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
@@ -95,22 +100,21 @@ def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int
     return asyncio.run(drive())
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 35)])
-def test_text_of_agents_is_shown_literally(paper: Paper, size: tuple[int, int]) -> None:
+def test_text_of_agents_is_shown_literally(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", HOSTILE)
-    seen = driven(paper, size=size, until_shown="evil")
-    assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403" in seen and "\\u202eevil" in seen
-    assert "\x1b" not in seen and "\u202e" not in seen
-    assert "its [b]screen[/b]" in seen
+    for size in SIZES:
+        seen = driven(paper, size=size, until_shown="evil")
+        assert "[red]it[/red] [@click=app.quit]x[/]" in seen and "\\x1b[2J403" in seen and "\\u202eevil" in seen
+        assert "\x1b" not in seen and "\u202e" not in seen
+        assert "its [b]screen[/b]" in seen
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
-@pytest.mark.parametrize("view", ["screen", "history"])
-def test_what_is_left_of_a_long_row_begins_where_no_line_of_ours_does(paper: Paper, width: int, view: str) -> None:
+def test_what_is_left_of_a_long_row_begins_where_no_line_of_ours_does(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", "help")
-    seen = driven(paper, *(["v"] if view == "history" else []), until_shown="word word", size=(width, 60))
-    forged = [line for line in seen.splitlines() if line.startswith("stallkit") and "approve 9" in line]
-    assert "stuck approve 9" in " ".join(seen.split()) and forged == [], seen
+    for width, view in product((40, 80, 120), ("screen", "history")):
+        seen = driven(paper, *(["v"] if view == "history" else []), until_shown="word word", size=(width, 60))
+        forged = [line for line in seen.splitlines() if line.startswith("stallkit") and "approve 9" in line]
+        assert "stuck approve 9" in " ".join(seen.split()) and forged == [], seen
 
 
 def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
@@ -120,17 +124,17 @@ def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
     assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 30)])
-def test_long_names_stay_apart_and_every_key_is_in_sight(paper: Paper, size: tuple[int, int]) -> None:
+def test_long_names_stay_apart_and_every_key_is_in_sight(paper: Paper) -> None:
     for name in ("a-long-name-of-a-build-on-main", "a-long-name-of-a-build-on-next"):
         paper.queue.notify(name, f"key-{name[-4:]}", "~\n~\nnpm is refused")
-    seen = driven(paper, size=size, until_shown="on-next")
-    names = [line.split()[1 if size == (40, 30) else 2] for line in seen.splitlines() if "npm is refused" in line][:2]
-    assert len(set(names)) == 2 and all("…" in name for name in names), seen
-    assert "~" not in seen.partition("screen (v:")[0], "an empty row of an editor says nothing"
-    for key in ("reply", "approve", "decline", "option", "triage", "edit", "rebuild", "tmux", "quit"):
-        assert key in seen.splitlines()[-1] + seen.splitlines()[-2], key
-    assert "sessions" in seen.splitlines()[0] and "(v: history" in seen
+    for size, column in (((80, 24), 2), ((40, 30), 1)):
+        seen = driven(paper, size=size, until_shown="on-next")
+        names = [line.split()[column] for line in seen.splitlines() if "npm is refused" in line][:2]
+        assert len(set(names)) == 2 and all("…" in name for name in names), seen
+        assert "~" not in seen.partition("screen (v:")[0], "an empty row of an editor says nothing"
+        for key in ("reply", "approve", "decline", "option", "triage", "edit", "rebuild", "tmux", "quit"):
+            assert key in seen.splitlines()[-1] + seen.splitlines()[-2], key
+        assert "sessions" in seen.splitlines()[0] and "(v: history" in seen
 
 
 def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
@@ -150,7 +154,8 @@ def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
 
 def test_why_nothing_was_done_can_be_read_on_a_phone(paper: Paper) -> None:
     paper.queue.notify("web", "key-00001", "npm is refused")
-    assert "waivers, quit" in " ".join(driven(paper, "colon", *"x", "enter", size=(90, 24), until_shown="quit").split())
+    seen = driven(paper, "colon", *"frobnicate", "enter", size=(90, 24), until_shown="quit")
+    assert "frobnicate" in seen and "waivers, quit" in " ".join(seen.split()) and paper.done == []
     seen = driven(paper, "colon", *"triage 1 x", "enter", size=(40, 24), until_shown="capability")
     assert "triage: give one of credential, egress, capability, none" in " ".join(seen.split())
 
@@ -231,20 +236,11 @@ def test_what_came_since_is_answered_only_once_it_was_looked_at(
     assert paper.queue.item(2).open
 
 
-def test_what_cannot_be_read_is_said_and_kept(paper: Paper) -> None:
-    paper.queue.notify("web", "key-00001", "may I?")
-    seen = driven(paper, "colon", *"frobnicate", "enter", until_shown="write one of")
-    assert "frobnicate" in seen and paper.done == []
-
-
 def test_the_edit_is_of_what_blocks_it(paper: Paper) -> None:
     item = paper.queue.notify("web", "key-00001", "403")
     driven(paper, "e", until_shown="routes edit web")
     paper.queue.triage(item.id, Category.EGRESS)
     driven(paper, "e", until_shown="egress edit web")
-
-
-# --- for real ---
 
 
 @pytest.fixture
@@ -254,26 +250,42 @@ def commands(server: Server, tmp_path: Path) -> Iterator[Commands]:
     made.end()
 
 
+@pytest.fixture
+def terminals(tmp_path: Path) -> Iterator[Server]:
+    """Where a person's terminal is, and no session."""
+    (tmp_path / "t").mkdir()
+    made = Server(tmp_path / "t")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def given(commands: Commands) -> dict[str, str]:
+    return {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
+
+
 @pytest.mark.e2e
-def test_a_prompt_is_answered_on_a_real_terminal(commands: Commands, server: Server, tmp_path: Path) -> None:
+def test_a_prompt_is_answered_on_a_real_terminal(
+    commands: Commands, server: Server, terminals: Server, given: dict[str, str]
+) -> None:
     asks = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; exec sleep 1000"
     session = server.start("one", "bash", "-c", asks, shows="[y/N]")
     commands.watch("tmux:one")
     item = commands.item(state="input_required")
-    (tmp_path / "t").mkdir()
-    terminals = Server(tmp_path / "t")
-    try:
-        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
-        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", "-S", str(server.socket), **given, NO_COLOR="1")
-        shown.shows("1 wait for a person", "Overwrite notes.txt")
-        shown.press("ry", "Enter")
-        shown.shows("answered")
-        server.wait(session, "got <y>")
-        wait_for(lambda: commands.item(state="answered")["id"] == item["id"], "the answer in the queue")
-        shown.press("q")
-        shown.over(0)
-    finally:
-        terminals.end()
+    shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, NO_COLOR="1")
+    shown.shows("1 wait for a person", r"^ +Overwrite notes.txt\? \[y/N\]")  # of no server: the sessions of each
+    shown.press("ry", "Enter")
+    shown.shows("answered")
+    server.wait(session, "got <y>")
+    wait_for(lambda: commands.item(state="answered")["id"] == item["id"], "the answer in the queue")
+    shown.press(":rebuild web", "Enter")  # a command of another program has the terminal, and gives it back
+    shown.shows("no sandbox web", "exit code 64; Enter goes back")
+    shown.press("Enter")
+    shown.shows("0 wait for a person")
+    shown.press("q")
+    shown.over(0)
+    done = commands("dashboard")
+    assert done.returncode == 64 and "needs a terminal" in done.stderr
 
 
 @pytest.mark.e2e
@@ -282,23 +294,6 @@ def test_no_row_of_a_sessions_screen_begins_where_our_own_lines_do(server: Serve
     server.start("liar", "sh", "-c", f"echo {lie}; exec sleep 1000", shows=lie)
     shown = Desk(None, str(server.socket)).screen(Row("liar", "tmux:liar", "working"))
     assert f"    {lie}" in shown and all(line.startswith("    ") for line in shown)
-
-
-@pytest.mark.e2e
-def test_a_dashboard_of_no_server_shows_the_sessions_of_each(
-    commands: Commands, server: Server, tmp_path: Path
-) -> None:
-    server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
-    commands.watch("tmux:one")
-    commands.item(state="input_required")
-    (tmp_path / "t").mkdir()
-    terminals = Server(tmp_path / "t")
-    try:
-        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
-        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, NO_COLOR="1")
-        shown.shows("1 wait for a person", r"^ +Overwrite notes.txt\? \[y/N\]")
-    finally:
-        terminals.end()
 
 
 def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> None:
@@ -313,54 +308,40 @@ def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> No
 
 @pytest.mark.e2e
 def test_its_window_comes_into_the_client_that_shows_the_dashboard(
-    commands: Commands, server: Server, tmp_path: Path
+    commands: Commands, server: Server, terminals: Server, given: dict[str, str]
 ) -> None:
     server.start("one", "bash", "-c", "echo this is one; exec sleep 1000", shows="this is one")
-    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
     words = [f"{name}={value}" for name, value in given.items()]
     on = ("-S", str(server.socket))
     with watched(commands, "tmux:one", *on):
         size = ("-x", "80", "-y", "23")  # of the client below, without its status line: textual may miss a change of it
         server.tmux("new-session", "-d", "-s", "board", *size, "env", *words, *STALLKIT, "dashboard", *on)
-        (tmp_path / "t").mkdir()
-        terminals = Server(tmp_path / "t")
-        try:
-            client = OnTerminal(terminals, (80, 24), "env", "-u", "TMUX", "tmux", *on, "attach", "-t", "board")
-            client.shows("1 sessions", r"^one ")
-            client.press("w")
-            client.shows("this is one", r"^\[one\]")
-        finally:
-            terminals.end()
+        client = OnTerminal(terminals, (80, 24), "env", "-u", "TMUX", "tmux", *on, "attach", "-t", "board")
+        client.shows("1 sessions", r"^one ")
+        client.press("w")
+        client.shows("this is one", r"^\[one\]")
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("size", SIZES)
 def test_what_happened_is_told_in_words(
-    commands: Commands, server: Server, tmp_path: Path, size: tuple[int, int]
+    commands: Commands, server: Server, terminals: Server, given: dict[str, str]
 ) -> None:
     server.start("one", "bash", "-c", "read -p 'Delete all? [y/N] ' it; exec sleep 1000", shows="Delete")
-    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
     on = ("-S", str(server.socket))
     with watched(commands, "tmux:one", *on):
-        (tmp_path / "t").mkdir()
-        terminals = Server(tmp_path / "t")
-        try:
+        for size in SIZES:
             shown = OnTerminal(terminals, size, *STALLKIT, "dashboard", *on, **given)
             shown.shows("1 wait for a person")
             shown.press("v")
             history = shown.shows("escalation: policy observe leaves it to a person", "1 asked: Delete all")
             assert not re.search(r"[][{}]", history.replace("[y/N]", "")), history
-        finally:
-            terminals.end()
 
 
 @pytest.mark.e2e
-def test_a_route_is_edited_from_it_in_an_editor(commands: Commands, tmp_path: Path) -> None:
+def test_a_route_is_edited_from_it_in_an_editor(terminals: Server, given: dict[str, str], tmp_path: Path) -> None:
     """The editor has the terminal meanwhile; the proxy serves what was written, and the agent has its reply."""
     if not NGINX.exists():
         pytest.skip("no nginx here: scripts/test fetches it")
-    (tmp_path / "t").mkdir()
-    terminals = Server(tmp_path / "t")
     with service() as behind, closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         nginx = Nginx(tmp_path / "nginx", tmp_path / "state" / "stuck" / "web" / "notify.sock")
         try:
@@ -371,7 +352,6 @@ def test_a_route_is_edited_from_it_in_an_editor(commands: Commands, tmp_path: Pa
             by_hand = tmp_path / "by_hand"
             by_hand.write_text(f'#!/bin/sh\nprintf "editing, Enter saves "; read x; cat {tmp_path}/wanted >"$1"\n')
             by_hand.chmod(0o755)
-            given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
             shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, EDITOR=str(by_hand))
             shown.shows("1 wait for a person")
             shown.press("e")
@@ -388,49 +368,21 @@ def test_a_route_is_edited_from_it_in_an_editor(commands: Commands, tmp_path: Pa
             shown.over(0)
         finally:
             nginx.end()
-            terminals.end()
 
 
 @pytest.mark.e2e
-def test_an_editor_gets_the_terminal_and_gives_it_back(commands: Commands, tmp_path: Path) -> None:
-    terminals = Server(tmp_path)
-    try:
-        given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
-        shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given)
-        shown.shows("0 wait for a person")
-        shown.press(":rebuild web", "Enter")
-        shown.shows("no sandbox web", "exit code 64; Enter goes back")
-        shown.press("Enter")
-        shown.shows("0 wait for a person")
-        shown.press("q")
-        shown.over(0)
-    finally:
-        terminals.end()
-
-
-@pytest.mark.e2e
-def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
-    terminals = Server(tmp_path)
+def test_without_textual_it_says_what_to_install(terminals: Server) -> None:
     without = "import sys; sys.modules['textual'] = None; from stallkit.cli.main import main; main()"
-    try:
-        shown = OnTerminal(terminals, (120, 24), sys.executable, "-c", without, "dashboard")
-        shown.shows(r"textual is not installed; pip install 'stallkit-operator\[dashboard\]'$", "over 1$")
-    finally:
-        terminals.end()
-
-
-def test_without_a_terminal_it_says_so(commands: Commands) -> None:
-    done = commands("dashboard")
-    assert done.returncode == 64 and "needs a terminal" in done.stderr
+    shown = OnTerminal(terminals, (120, 24), sys.executable, "-c", without, "dashboard")
+    shown.shows(r"textual is not installed; pip install 'stallkit-operator\[dashboard\]'$", "over 1$")
 
 
 @pytest.mark.e2e
 def test_a_supervisor_of_all_panes_leaves_out_those_that_show_other_sessions(
-    commands: Commands, server: Server
+    commands: Commands, server: Server, given: dict[str, str]
 ) -> None:
     server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
     on = ("-S", str(server.socket))
-    given = {name: commands.environment[name] for name in ("STALLKIT_STATE_DIR", "XDG_CONFIG_HOME")}
     watching = OnTerminal(server, (80, 24), *STALLKIT, "watch", "tmux:one", "--policy", "observe", *on, **given)
     watching.shows("one", "waiting")
     shown = OnTerminal(server, (80, 24), *STALLKIT, "dashboard", *on, **given)

@@ -1,4 +1,4 @@
-"""What programs may ask: who may reply to what, and that no request breaks the server.  Pure."""
+"""What programs may ask: who may reply to what, and that no request breaks the server."""
 
 from __future__ import annotations
 
@@ -117,21 +117,20 @@ def test_a_rule_that_presses_nothing_lets_no_program_answer(kind: Kind, severity
     assert allows(policy, asked(kind, severity), HERE, "y") is not None
 
 
-@pytest.mark.parametrize(
-    ("rule", "result"),
-    [
-        (Rule(do="escalate", session="web", why="a person answers here"), "refused"),
-        (Rule(do="escalate"), "refused"),
-        (Rule(do="escalate", session="db-*"), "done"),
-        (Rule(do="escalate", kind="permission"), "done"),  # of prompts: a notice is none
-    ],
-)
-def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services, rule: Rule, result: str) -> None:
-    with services.queue() as queue:
-        item = queue.notify("web", "0123456789", "the mirror is blocked", 2e9)
-    mine = evolve(services, policy=Policy("mine", True, rules=[rule]))
-    told = call(mine, "reply", id=item.id, revision=item.revision, text="use the other")["result"]
-    assert isinstance(told, dict) and told["result"] == result
+def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services) -> None:
+    for number, (rule, result) in enumerate(
+        (
+            (Rule(do="escalate", session="web", why="a person answers here"), "refused"),
+            (Rule(do="escalate"), "refused"),
+            (Rule(do="escalate", session="db-*"), "done"),
+            (Rule(do="escalate", kind="permission"), "done"),  # of prompts: a notice is none
+        )
+    ):
+        with services.queue() as queue:
+            item = queue.notify("web", f"0123456789{number}", "the mirror is blocked", 2e9)
+        mine = evolve(services, policy=Policy("mine", True, rules=[rule]))
+        told = call(mine, "reply", id=item.id, revision=item.revision, text="use the other")["result"]
+        assert isinstance(told, dict) and told["result"] == result, rule
 
 
 def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Services) -> None:
@@ -153,32 +152,27 @@ def test_a_secret_in_a_message_does_not_leave(services: Services) -> None:
     assert secret not in told and secret not in json.dumps(call(services, "explain", target=secret))
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
-        ("sing", {}, -32601),
-        ("who_waits", {"loudly": True}, -32602),
-        ("explain", {}, -32602),
-        ("explain", {"target": 3}, -32602),
-        ("explain", {"target": "file:/etc/passwd"}, -32000),
-        ("explain", {"target": "nobody"}, -32000),
-        ("reply", {"id": 1}, -32602),
-        ("reply", {"id": 1, "text": "y"}, -32602),
-        ("reply", {"id": True, "revision": 1, "text": "y"}, -32602),
-        ("reply", {"id": 1, "revision": 1, "text": "y", "option": "1"}, -32602),
-        ("reply", {"id": 1, "revision": 1, "text": " "}, -32602),
-        ("reply", {"id": 99, "revision": 1, "text": "y"}, -32000),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(
-    services: Services, method: str, params: dict[str, object], code: int
-) -> None:
-    error = call(services, method, **params)["error"]
-    assert isinstance(error, dict) and error["code"] == code
-    assert error["message"] and "\n" not in error["message"]
+WRONG: list[tuple[str, dict[str, object], int]] = [
+    ("sing", {}, -32601),
+    ("who_waits", {"loudly": True}, -32602),
+    ("explain", {}, -32602),
+    ("explain", {"target": 3}, -32602),
+    ("explain", {"target": "file:/etc/passwd"}, -32000),
+    ("explain", {"target": "nobody"}, -32000),
+    ("reply", {"id": 1}, -32602),
+    ("reply", {"id": 1, "text": "y"}, -32602),
+    ("reply", {"id": True, "revision": 1, "text": "y"}, -32602),
+    ("reply", {"id": 1, "revision": 1, "text": "y", "option": "1"}, -32602),
+    ("reply", {"id": 1, "revision": 1, "text": " "}, -32602),
+    ("reply", {"id": 99, "revision": 1, "text": "y"}, -32000),
+]
 
 
-def test_explain_is_a_check_with_its_facts(services: Services) -> None:
+def test_what_is_wrong_is_said_in_one_line_and_explain_is_a_check_with_its_facts(services: Services) -> None:
+    for method, params, code in WRONG:
+        error = call(services, method, **params)["error"]
+        assert isinstance(error, dict) and error["code"] == code, (method, params)
+        assert error["message"] and "\n" not in error["message"]
     told = call(services, "explain", target="memory:one")["result"]
     assert isinstance(told, dict)
     assert (told["state"], told["signature"]) == ("waiting", "yes_no") and told["facts"]

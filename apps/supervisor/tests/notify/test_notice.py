@@ -1,50 +1,57 @@
-"""A notice says who needs what, in words that harm no terminal."""
+"""What is told: a notice in words that harm no terminal, an envelope of CloudEvents, figures; and no secret in any."""
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from typing import Any
 
 import pytest
+from cloudevents.core.bindings.http import HTTPMessage, from_http
+from cloudevents.core.formats.json import JSONFormat
+from cloudevents.core.v1.event import CloudEvent as Standard
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_supervisor.notify.channels import WHATS
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, CloudEvent, ContentMode
+from stallkit_supervisor.notify.metrics import Metrics
 from stallkit_supervisor.notify.notice import BODY, TITLE, Notice, what_of
-from told_events import SECRET, event
+from told_events import SECRET, event, said
+
+from stallkit import dump
+from stallkit.errors import StallkitError
 
 TEXTS = st.text(st.characters(codec=None), max_size=400)
 
 
-@pytest.mark.parametrize(
-    ("name", "facts", "title", "body"),
-    [
-        ("escalation", {"what": "waits", "line": "Proceed? [y/N]", "why": "severity medium"},
-         "one waits for an answer", "Proceed? [y/N] · severity medium"),
-        ("escalation", {"what": "asks", "message": "All tests pass.\nShall I continue?"},
-         "one asks a question", "Shall I continue? \xb7 All tests pass."),
-        ("escalation", {"what": "failed", "times": 2, "message": "API Error: 401"},
-         "one still failed", "API Error: 401"),
-        ("escalation", {"what": "waits", "request": {"command": "git status"}, "line": "❯ 1. Yes"},
-         "one waits for an answer", "git status"),
-        ("escalation", {"what": "hung", "message": "no answer", "why": "w" * 400, "item": 7},
-         "one seems to hang", f"no answer · {'w' * 263}… · stallkit stuck show 7"),
-        ("escalation", {"item": 7}, "one needs a person", "stallkit stuck show 7"),
-        ("escalation", {"what": "waits", "line": "5. Chat about this",
-                        "request": {"question": "Which policy?", "questions": "1/2"},
-                        "options": [{"text": "Backoff", "selected": False}, {"text": "Fixed", "selected": True}]},
-         "one waits for an answer", "Which policy? (of 2 questions) \xb7 1. Backoff \xb7 \u276f 2. Fixed"),
-        ("escalation", {"what": "waits", "line": "go on with part 3", "request": None,
-                        "signals": [{"state": "waiting", "counts": True, "guard": "process",
-                                     "fields": {"question": "Which policy?"}}]},
-         "one waits for an answer", "Which policy?"),
-        ("escalation", {"why": "a rule"}, "one needs a person", "a rule"),
-        ("gone", {"why": "no session"}, "one is gone", "no session"),
-        ("cleared", {"by": "ada", "blocked_s": 75.3}, "one needs nobody any more", "answered by ada after 1 min"),
-        ("brand_new", {}, "one brand_new", ""),
-    ],
-)  # fmt: skip
-def test_who_needs_what(name: str, facts: dict[str, Any], title: str, body: str) -> None:
-    notice = Notice.of(event(name, **facts))
-    assert (notice.title, notice.body) == (title, body)
+QUESTION = {"question": "Which policy?", "questions": "1/2"}
+OPTIONS = [{"text": "Backoff", "selected": False}, {"text": "Fixed", "selected": True}]
+SIGNAL = {"state": "waiting", "counts": True, "guard": "process", "fields": {"question": "Which policy?"}}
+ANSWER, ASKS = "one waits for an answer", "one asks a question"
+NOTICES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("escalation", {"what": "waits", "line": "Proceed? [y/N]", "why": "severity medium"},
+     ANSWER, "Proceed? [y/N] · severity medium"),
+    ("escalation", {"what": "asks", "message": "All tests pass.\nShall I continue?"},
+     ASKS, "Shall I continue? \xb7 All tests pass."),
+    ("escalation", {"what": "failed", "times": 2, "message": "API Error: 401"}, "one still failed", "API Error: 401"),
+    ("escalation", {"what": "waits", "request": {"command": "git status"}, "line": "❯ 1. Yes"}, ANSWER, "git status"),
+    ("escalation", {"what": "hung", "message": "no answer", "why": "w" * 400, "item": 7},
+     "one seems to hang", f"no answer · {'w' * 263}… · stallkit stuck show 7"),
+    ("escalation", {"item": 7}, "one needs a person", "stallkit stuck show 7"),
+    ("escalation", {"what": "waits", "line": "5. Chat about this", "request": QUESTION, "options": OPTIONS},
+     ANSWER, "Which policy? (of 2 questions) \xb7 1. Backoff \xb7 \u276f 2. Fixed"),
+    ("escalation", {"what": "waits", "line": "go on with part 3", "request": None, "signals": [SIGNAL]},
+     ANSWER, "Which policy?"),
+    ("escalation", {"why": "a rule"}, "one needs a person", "a rule"),
+    ("gone", {"why": "no session"}, "one is gone", "no session"),
+    ("cleared", {"by": "ada", "blocked_s": 75.3}, "one needs nobody any more", "answered by ada after 1 min"),
+    ("brand_new", {}, "one brand_new", ""),
+]  # fmt: skip
+
+
+def test_who_needs_what() -> None:
+    made = [Notice.of(event(name, **facts)) for name, facts, _, _ in NOTICES]
+    assert [(one.title, one.body) for one in made] == [(title, body) for _, _, title, body in NOTICES]
 
 
 @given(TEXTS, TEXTS, TEXTS, st.sampled_from(sorted(WHATS)))
@@ -55,11 +62,105 @@ def test_a_notice_is_two_short_lines_in_which_nothing_is_hidden(target: str, lin
     assert notice.line.isprintable()
 
 
-def test_no_secret_is_in_a_notice() -> None:
+def test_no_secret_is_in_a_notice_or_an_envelope() -> None:
     notice = Notice.of(event(target=f"tmux:{SECRET}", line=f"key {SECRET}", why=SECRET))
     assert SECRET not in notice.line
+    one = said(target=f"tmux:{SECRET}", why=SECRET)
+    for mode in CONTENT_MODES:
+        assert SECRET not in f"{one.headers(mode)}{one.body(mode)}{one.variables}"
 
 
 def test_what_an_event_is_about() -> None:
     assert what_of(event(what="failed")) == "failed" and what_of(event("gone")) == "gone"
     assert what_of(event("cleared", what="failed")) == "cleared" and what_of(event(what=3)) == "escalation"
+
+
+SHORT = st.text(st.characters(codec=None), max_size=30)  # also surrogates, control characters, nothing
+
+
+@given(st.sampled_from(CONTENT_MODES), SHORT, st.dictionaries(SHORT, SHORT, max_size=3))
+def test_what_is_told_is_a_cloudevent(mode: ContentMode, target: str, facts: dict[str, str]) -> None:
+    one = CloudEvent(event(target=target, facts=facts), "//a%20host/stallkit", "an id")
+    headers = {name.lower(): value for name, value in one.headers(mode).items()}
+    assert all(value.isascii() and value.isprintable() for value in headers.values())
+    found = from_http(HTTPMessage(headers, one.body(mode).encode()), JSONFormat(), Standard)
+    assert found.get_specversion() == "1.0"
+    assert (found.get_type(), found.get_source(), found.get_id()) == ("stallkit.escalation", one.source, "an id")
+    assert found.get_time() == one.event.at.replace(microsecond=one.event.at.microsecond // 1000 * 1000)
+    assert bool(found.get_subject()) == bool(target)
+    assert found.get_data() == dump(one.event)
+
+
+@given(SHORT)
+def test_what_is_handed_to_a_command_are_variables(target: str) -> None:
+    variables = said(target=target).variables
+    assert all("\0" not in value and value.isprintable() for value in variables.values())
+
+
+def test_the_body_in_binary_mode_is_the_line_of_the_event_log() -> None:
+    one = said(why="it asks")
+    assert one.body("binary") == json.dumps(dump(one.event))
+
+
+def page(metrics: Metrics, path: str = "/metrics") -> dict[str, float]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"http://127.0.0.1:{metrics.port}{path}", timeout=20) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
+
+
+BLOCKED = "stallkit_blocked_seconds"
+
+
+def test_figures_are_served() -> None:
+    metrics, other = Metrics(":0"), Metrics("127.0.0.1:0")
+    for target in ("tmux:one", "tmux:two"):
+        metrics(event("detection", target, state="working"))
+    metrics(event("detection", "tmux:one", state="waiting"))
+    metrics(event("escalation", "tmux:one"))
+    found = page(metrics)
+    assert found['stallkit_events_total{event="detection"}'] == 3
+    assert found['stallkit_events_total{event="escalation"}'] == 1
+    assert found['stallkit_sessions{state="working"}'] == found['stallkit_sessions{state="waiting"}'] == 1
+    metrics(event("gone", "tmux:one"))
+    found = page(metrics)
+    assert found['stallkit_sessions{state="waiting"}'] == 0, "none, not nothing"
+    assert found['stallkit_sessions{state="gone"}'] == 1
+    assert not any("tmux" in name for name in found), "names of sessions are nobody's business"
+    assert 'stallkit_events_total{event="escalation"}' not in page(other), "two pages are two"
+    metrics.close(), other.close()
+
+
+def test_what_is_no_address_for_figures_is_one_line() -> None:
+    metrics = Metrics(":0")
+    for bad in ("", ":", "9100x", ":port", ":99999", ":-1", f"127.0.0.1:{metrics.port}", "no host at all:0"):
+        with pytest.raises(StallkitError) as caught:
+            Metrics(bad)
+        assert str(caught.value).startswith("metrics") and "\n" not in str(caught.value)
+    metrics.close()
+
+
+def test_for_how_long_sessions_were_blocked_by_kind_agent_and_answerer() -> None:
+    metrics = Metrics(":0")
+    for seconds in (2.0, 45.0):
+        metrics(event("cleared", what="waits", by="somebody", blocked_s=seconds, kind="permission", agent="claude"))
+    metrics(event("cleared", what="failed", by="stallkit", blocked_s=7_000, kind=None, agent=None))
+    metrics(event("cleared", what="waits", by="somebody"))  # it is not known for how long
+    found = page(metrics)
+    labels = 'agent="claude",answerer="person",kind="permission"'
+    assert found[f"{BLOCKED}_count{{{labels}}}"] == 2 and found[f"{BLOCKED}_sum{{{labels}}}"] == 47
+    bounds = {bound: found[f'{BLOCKED}_bucket{{{labels},le="{bound}"}}'] for bound in ("1.0", "3.0", "30.0", "60.0")}
+    assert bounds == {"1.0": 0, "3.0": 1, "30.0": 1, "60.0": 2}
+    assert found[f'{BLOCKED}_count{{agent="none",answerer="stallkit",kind="failed"}}'] == 1
+    assert sum(value for name, value in found.items() if name.startswith(f"{BLOCKED}_count")) == 3
+    metrics.close()
+
+
+def test_whatever_programs_are_called_the_page_stays_short() -> None:
+    metrics = Metrics(":0")
+    for number in range(1_000):
+        metrics(event("cleared", by="somebody", blocked_s=1, kind="confirm", agent=f"agent{number}"))
+    metrics(event("cleared", by="somebody", blocked_s=1, kind="confirm", agent='"} evil{\n'))
+    counts = {name: value for name, value in page(metrics).items() if name.startswith(f"{BLOCKED}_count")}
+    assert len(counts) <= 202 and sum(counts.values()) == 1_001 and not any("evil" in name for name in counts)
+    metrics.close()
