@@ -283,7 +283,13 @@ def test_a_program_that_closes_its_terminal_costs_nothing(start: Start) -> None:
     assert str(started.wait(timeout_s=0).status) == "timeout"
 
 
-GARBAGE = [b"\xff\xfe\x80" * 500, b"\x1b]0;never ended", b"\x1b[" * 3000, b"\0" * 3000, "\U0001f468\u200d".encode() * 300]
+GARBAGE = [
+    b"\xff\xfe\x80" * 500,
+    b"\x1b]0;never ended",
+    b"\x1b[" * 3000,
+    b"\0" * 3000,
+    "\U0001f468\u200d".encode() * 300,
+]
 
 
 def test_garbage_before_a_prompt(start: Start, tmp_path: Path) -> None:
