@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from stallkit_lab.corpus_lines import Case, Label
 from stallkit_lab.evaluate import corpus
@@ -102,11 +101,11 @@ def test_only_what_can_change_is_judged_again(drawn: Packs) -> None:
         assert list(effect.changed) == moved
 
 
-@pytest.mark.parametrize("name", ["shell_yn:yes_no", "claude_code:tool_permission"])
-def test_a_real_signature_on_its_pack(name: str) -> None:
-    engine = Installed.default()
-    one = next(found for found in engine.rules if found.name == name)
-    home = Path(__file__).parents[3] / "tests" / "corpus" / "agents.jsonl"
-    found = tune(one, engine.packs, list(corpus.load(home))[:60], examples_of(one.pack))
-    assert found.cases == 60
-    assert any(effect.broken for effect in found.effects)
+def test_a_real_signature_on_its_pack() -> None:
+    for name in ["shell_yn:yes_no", "claude_code:tool_permission"]:
+        engine = Installed.default()
+        one = next(found for found in engine.rules if found.name == name)
+        home = Path(__file__).parents[3] / "tests" / "corpus" / "agents.jsonl"
+        found = tune(one, engine.packs, list(corpus.load(home))[:60], examples_of(one.pack))
+        assert found.cases == 60, name
+        assert any(effect.broken for effect in found.effects), name

@@ -166,11 +166,11 @@ def test_one_that_cannot_be_started_gives_its_name_up(house: House) -> None:
     house.start("a")
 
 
-@pytest.mark.parametrize("ports, name", [((4_000, 4_000), "a"), ((), "ghp_" + "a1B2c3D4e5F6" * 3)])
-def test_what_cannot_be_claimed_is_refused(house: House, ports: tuple[int, ...], name: str) -> None:
-    with pytest.raises(ValueError):
-        house.start(name, ports=ports)
-    assert house.register.living() == []
+def test_what_cannot_be_claimed_is_refused(house: House) -> None:
+    for ports, name in [((4_000, 4_000), "a"), ((), "ghp_" + "a1B2c3D4e5F6" * 3)]:
+        with pytest.raises(ValueError):
+            house.start(name, ports=ports)
+        assert house.register.living() == [], (ports, name)
 
 
 def test_one_that_cannot_be_noted_does_not_run(house: House) -> None:
@@ -255,9 +255,8 @@ def test_the_socket_is_the_same_in_every_environment(house: House, monkeypatch: 
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(
-    "environment, name, path, found",
-    [
+def test_where_a_socket_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for environment, name, path, found in [
         ({}, None, None, (None, None)),
         ({}, "x", None, ("x", None)),
         ({"TMUX_TMPDIR": "/", "TMUX": "/s,1,0"}, None, "/own", (None, "/own")),
@@ -265,21 +264,13 @@ def test_the_socket_is_the_same_in_every_environment(house: House, monkeypatch: 
         ({"TMUX": "/a/s,1,0", "TMUX_TMPDIR": "/"}, None, None, (None, "/a/s")),
         ({"TMUX_TMPDIR": "/"}, None, None, (None, "/tmux-{uid}/default")),
         ({"TMUX": "/a/s,1,0", "TMUX_TMPDIR": "/"}, "x", None, (None, "/tmux-{uid}/x")),
-    ],
-)
-def test_where_a_socket_is(
-    environment: dict[str, str],
-    name: str | None,
-    path: str | None,
-    found: tuple[str | None, str | None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for variable in ("TMUX", "TMUX_TMPDIR"):
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in environment.items():
-        monkeypatch.setenv(variable, value)
-    there = None if found[1] is None else found[1].format(uid=os.getuid())
-    assert lasting(name, path) == (found[0], there)
+    ]:
+        for variable in ("TMUX", "TMUX_TMPDIR"):
+            monkeypatch.delenv(variable, raising=False)
+        for variable, value in environment.items():
+            monkeypatch.setenv(variable, value)
+        there = None if found[1] is None else found[1].format(uid=os.getuid())
+        assert lasting(name, path) == (found[0], there), (environment, name)
 
 
 HARD: dict[str, Any] = {

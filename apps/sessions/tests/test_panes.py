@@ -66,18 +66,16 @@ def shell(script: str) -> Sequence[str]:
     return "sh", "-c", script
 
 
-@pytest.mark.parametrize("name", ["a", "_", "0", "worker-1", "A_b-C", "x" * 64])
-def test_valid_names(name: str) -> None:
-    assert valid_name(name)
+def test_valid_names() -> None:
+    wrong = [name for name in ["a", "_", "0", "worker-1", "A_b-C", "x" * 64] if not (valid_name(name))]
+    assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "name", ["", "-a", "a.b", "a:b", "=a", "$1", "@1", "%1", "a b", "ä", "a\n", "x" * 65, "a/b", "#S"]
-)
-def test_names_that_are_not_valid_never_reach_tmux(starter: Starter, name: str) -> None:
-    with pytest.raises(ValueError, match="not a name for a session"):
-        starter.begin(name, "cat")
-    assert starter.server.tmux("list-sessions", "-F", "#{session_name}").split() == ["keeper"]
+def test_names_that_are_not_valid_never_reach_tmux(starter: Starter) -> None:
+    for name in ["", "-a", "a.b", "a:b", "=a", "$1", "@1", "%1", "a b", "ä", "a\n", "x" * 65, "a/b", "#S"]:
+        with pytest.raises(ValueError, match="not a name for a session"):
+            starter.begin(name, "cat")
+        assert starter.server.tmux("list-sessions", "-F", "#{session_name}").split() == ["keeper"], name
 
 
 WORDS = ["printf x;", "a;", ";", "$HOME", "#{pid}", "#(touch owned)", "~", "~root", "'", '"', "\\", "\\;", "a\nb", "\t"]

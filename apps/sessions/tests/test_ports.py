@@ -66,10 +66,10 @@ def test_what_an_ended_server_leaves_behind_does_not_count() -> None:
     listening("127.0.0.1", port).close()
 
 
-@pytest.mark.parametrize("port", [0, -1, 65_536])
-def test_what_is_no_port(port: int) -> None:
-    with pytest.raises(ValueError, match=f"{port} is not a port"):
-        free(port)
+def test_what_is_no_port() -> None:
+    for port in [0, -1, 65_536]:
+        with pytest.raises(ValueError, match=f"{port} is not a port"):
+            free(port)
 
 
 def test_many_free_ones_are_all_different() -> None:

@@ -60,12 +60,12 @@ def test_what_ran_is_not_given_up(register: Register) -> None:
         register.claim(session("two", ports=first.ports), BY)
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "a\x1bb", "a\udcffb", SECRET])
-def test_names_that_cannot_be_kept(register: Register, name: str) -> None:
-    with pytest.raises(ValueError, match="is not a name") as refused:
-        register.claim(session(name, "x"), BY)
-    assert SECRET not in str(refused.value)
-    assert register.latest(name) is None
+def test_names_that_cannot_be_kept(register: Register) -> None:
+    for name in ["", "a\nb", "a\x1bb", "a\udcffb", SECRET]:
+        with pytest.raises(ValueError, match="is not a name") as refused:
+            register.claim(session(name, "x"), BY)
+        assert SECRET not in str(refused.value), name
+        assert register.latest(name) is None, name
 
 
 # --- ports ---

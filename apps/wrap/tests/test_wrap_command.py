@@ -53,23 +53,27 @@ def judged(server: Server, command: list[str], shows: str = "") -> tuple[CheckRe
     return check(transport), transport
 
 
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_look_sees_the_program_and_not_its_relay(server: Server, scene: str) -> None:
-    script, shows = SCENES[scene]
-    command = ["bash", "--norc", "-c", script]
-    bare, _ = judged(server, command, shows)
-    behind, _ = judged(server, wrapped(command), shows)
-    told = [(one.status, one.verdict.state, one.verdict.certainty, one.verdict.kind) for one in (bare, behind)]
-    assert told[0] == told[1], (bare.verdict.reasons, behind.verdict.reasons)
-    one, other = bare.snapshot, behind.snapshot
-    assert one.kernel and other.kernel and one.tty == other.tty and one.screen.fingerprint == other.screen.fingerprint
-    assert (one.foreground, one.kernel.listening, one.kernel.how) == (
-        other.foreground,
-        other.kernel.listening,
-        other.kernel.how,
-    )
-    assert other.kernel.through == "stallkit" and other.kernel.first_seen
-    assert [member.names for member in one.kernel.members] == [member.names for member in other.kernel.members]
+def test_a_look_sees_the_program_and_not_its_relay(server: Server) -> None:
+    for scene in SCENES:
+        script, shows = SCENES[scene]
+        command = ["bash", "--norc", "-c", script]
+        bare, _ = judged(server, command, shows)
+        behind, _ = judged(server, wrapped(command), shows)
+        told = [(one.status, one.verdict.state, one.verdict.certainty, one.verdict.kind) for one in (bare, behind)]
+        assert told[0] == told[1], (bare.verdict.reasons, behind.verdict.reasons)
+        one, other = bare.snapshot, behind.snapshot
+        assert (
+            one.kernel and other.kernel and one.tty == other.tty and one.screen.fingerprint == other.screen.fingerprint
+        ), scene
+        assert (one.foreground, one.kernel.listening, one.kernel.how) == (
+            other.foreground,
+            other.kernel.listening,
+            other.kernel.how,
+        ), scene
+        assert other.kernel.through == "stallkit" and other.kernel.first_seen, scene
+        assert [member.names for member in one.kernel.members] == [member.names for member in other.kernel.members], (
+            scene
+        )
 
 
 def test_a_key_is_pressed_through_it(server: Server) -> None:

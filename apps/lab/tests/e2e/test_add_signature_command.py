@@ -159,24 +159,19 @@ def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
+def test_what_cannot_be_added_is_said_and_nothing_is_written(add: Add, pack: Path) -> None:
+    for arguments, code, said in [
         (["one.txt", "--id", "deploy", "--state", "waiting"], 64, "--kind is required with --state waiting"),
         (["one.txt", "--id", "deploy", "--state", "idle", "--kind", "tui"], 64, "invalid with any other"),
         (["one.txt", "--id", "asks_to_continue", *WAITING[2:]], 1, "choose another id"),
         (["one.txt", "--id", "Deploy", *WAITING[2:]], 1, "not a name of lower-case letters"),
         (["one.txt", *WAITING, "--pack", "."], 1, "holds no signatures.toml"),
         (["none.txt", *WAITING], 64, "does not exist"),
-    ],
-)
-def test_what_cannot_be_added_is_said_and_nothing_is_written(
-    add: Add, pack: Path, arguments: list[str], code: int, said: str
-) -> None:
-    before = state_of(pack)
-    done = add(*arguments)
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    assert state_of(pack) == before
+    ]:
+        before = state_of(pack)
+        done = add(*arguments)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+        assert state_of(pack) == before, (arguments, code)
 
 
 def test_a_signature_that_an_earlier_one_shadows_is_shown(add: Add, tmp_path: Path) -> None:

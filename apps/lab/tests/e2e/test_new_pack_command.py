@@ -88,17 +88,12 @@ def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_cannot_be_made_is_said_in_a_line(stallkit_command: str, tmp_path: Path) -> None:
+    for arguments, said in [
         (["a b"], "'a b' is not a name for a distribution"),
         (["shell-yn"], "a pack shell_yn is installed already"),
         (["acme", "."], ". exists already; name a directory that does not"),
-    ],
-)
-def test_what_cannot_be_made_is_said_in_a_line(
-    stallkit_command: str, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    done = call(tmp_path, stallkit_command, "new-pack", *arguments)
-    assert (done.returncode, said in done.stderr) == (64, True)
-    assert list(tmp_path.iterdir()) == []
+    ]:
+        done = call(tmp_path, stallkit_command, "new-pack", *arguments)
+        assert (done.returncode, said in done.stderr) == (64, True), (arguments, said)
+        assert list(tmp_path.iterdir()) == [], (arguments, said)

@@ -113,15 +113,15 @@ def test_a_command_is_recorded_without_a_terminal(
     assert again.returncode == 1 and "--overwrite" in again.stderr and again.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("version", ["2", "3"])
 def test_a_recording_of_either_version_is_replayed(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path, version: str
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "a.cast"
-    run(environment, stallkit_command, "record", "-o", path, "--cast-version", version, "--", "echo", "hi")
-    told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
-    assert told["changes"][-1]["state"] == "gone" and told["problems"] == []
-    assert json.loads(path.read_text().splitlines()[0])["version"] == int(version)
+    for version in ["2", "3"]:
+        path = tmp_path / "a.cast"
+        run(environment, stallkit_command, "record", "-o", path, "--cast-version", version, "--", "echo", "hi")
+        told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
+        assert told["changes"][-1]["state"] == "gone" and told["problems"] == [], version
+        assert json.loads(path.read_text().splitlines()[0])["version"] == int(version), version
 
 
 def test_a_token_that_is_printed_byte_by_byte_is_not_in_the_file(
@@ -302,15 +302,15 @@ def test_options_behind_a_command_are_its_own(
         assert done.returncode == 64 and done.stderr.startswith("stallkit"), words
 
 
-@pytest.mark.parametrize("option", ["--no-redact", "--overwrite"])
 def test_where_there_is_no_room_the_file_is_named_and_what_was_written_is_kept(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path, option: str
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "a.cast"
-    limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-", stallkit_command]
-    done = run(environment, *limited, "record", option, "-o", path, "--", "seq", "100000")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"recording {path}: File too large; what was written before is kept" in done.stderr
-    problems: list[StallkitError] = []
-    assert any(event.code == "o" for event in Recording(path, problems).events())
-    assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == []
+    for option in ["--no-redact", "--overwrite"]:
+        path = tmp_path / "a.cast"
+        limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-", stallkit_command]
+        done = run(environment, *limited, "record", option, "-o", path, "--", "seq", "100000")
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, option
+        assert f"recording {path}: File too large; what was written before is kept" in done.stderr, option
+        problems: list[StallkitError] = []
+        assert any(event.code == "o" for event in Recording(path, problems).events()), option
+        assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == [], option

@@ -53,26 +53,24 @@ def test_with_a_speed_it_ends_with_the_same_table(stallkit_command: str, tmp_pat
     assert run(stallkit_command, "replay", path, "--speed", "0").returncode == 64
 
 
-@pytest.mark.parametrize(
-    ("content", "line", "why"),
-    [
+def test_bad_input_is_named_in_one_line_and_exits_7(stallkit_command: str, tmp_path: Path) -> None:
+    for content, line, why in [
         (b"", 1, "it is empty"),
         (b"\x00\xff\n\xfe\n", 1, "its header is not JSON"),
         (b'{"version": 4, "width": 80, "height": 24}\n', 1, "a later format"),
         (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[2, "m", "wat"]\n', 3, "'wat' is unknown"),
         (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[0, "o", "!"]\n', 3, "out of order"),
         (b'{"version": 2, "width": 80, "height": 24}\n[1, "o", "Go? "]\n[2, "o", "br', 3, "breaks off"),
-    ],
-)
-def test_bad_input_is_named_in_one_line_and_exits_7(
-    stallkit_command: str, tmp_path: Path, content: bytes, line: int, why: str
-) -> None:
-    path = tmp_path / "a.cast"
-    path.write_bytes(content)
-    done = run(stallkit_command, "replay", path)
-    assert done.returncode == 7
-    assert done.stderr.startswith(f"stallkit: recording {path}:{line}: ") and why in done.stderr
-    assert done.stderr.count("\n") == 1 and ("waiting" in done.stdout or line == 1 or "working" in done.stdout)
+    ]:
+        path = tmp_path / "a.cast"
+        path.write_bytes(content)
+        done = run(stallkit_command, "replay", path)
+        assert done.returncode == 7, (content, line)
+        assert done.stderr.startswith(f"stallkit: recording {path}:{line}: ") and why in done.stderr, (content, line)
+        assert done.stderr.count("\n") == 1 and ("waiting" in done.stdout or line == 1 or "working" in done.stdout), (
+            content,
+            line,
+        )
 
 
 def test_a_recording_of_100_mb_is_streamed(stallkit_command: str, tmp_path: Path) -> None:

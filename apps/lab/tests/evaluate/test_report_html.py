@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labelled import BUSY, READS, row, write
@@ -178,8 +177,8 @@ def test_a_mask_leaves_the_cursor_in_its_row() -> None:
     assert "MIIE" not in text and 'Proceed?<span class="cursor"> </span>' in text
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_page_of_nothing_is_a_page(count: int) -> None:
-    right = miss(None, true_state=State.WAITING, true_kind=Kind.TEXT)
-    text = shown(*[right] * count)
-    assert "article" not in Reader(text).tags and f"{count} cases" in text
+def test_a_page_of_nothing_is_a_page() -> None:
+    for count in [0, 1]:
+        right = miss(None, true_state=State.WAITING, true_kind=Kind.TEXT)
+        text = shown(*[right] * count)
+        assert "article" not in Reader(text).tags and f"{count} cases" in text, count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_lab.evaluate.evaluation import Cells, share, wilson
@@ -10,13 +9,18 @@ from stallkit_lab.evaluate.evaluation import Cells, share, wilson
 COUNTS = st.integers(0, 10_000)
 
 
-@pytest.mark.parametrize(
-    ("part", "whole", "low", "high"),
-    # Newcombe 1998, Statistics in Medicine 17, table I, method 3: the score interval without continuity correction
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
-)
-def test_intervals_are_those_of_the_literature(part: int, whole: int, low: float, high: float) -> None:
-    assert wilson(part, whole) == [low, high]
+def test_intervals_are_those_of_the_literature() -> None:
+    wrong = [
+        (part, whole, low, high)
+        for part, whole, low, high in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ]
+        if wilson(part, whole) != [low, high]
+    ]
+    assert wrong == []
 
 
 @given(COUNTS, COUNTS)

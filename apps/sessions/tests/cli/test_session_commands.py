@@ -73,23 +73,20 @@ def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
     assert said == f"later: blocked, it asks for confirm: {why}\n"
 
 
-@pytest.mark.parametrize(
-    "words, says",
-    [
+def test_what_cannot_be_meant_is_a_usage_error(house: House) -> None:
+    for words, says in [
         (("a.b", "--", "cat"), "not a name for a session"),
         (("a", "--size", "wide", "--", "cat"), "is not a size"),
         (("a", "--docker", "i", "--podman", "i", "--", "cat"), "give one of"),
         (("a", "--port", "4000", "--port", "4000", "--", "cat"), "a port is given twice"),
         ((TOKEN, "--", "cat"), "is not a name"),
-    ],
-)
-def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, ...], says: str) -> None:
-    done = house.call("start", *words, "-S", str(house.socket)) if "--" not in words else house.call(
-        "start", "-S", str(house.socket), *words
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (64, "")
-    assert says in done.stderr and TOKEN not in done.stderr
-    assert house.events() == []
+    ]:
+        done = house.call("start", *words, "-S", str(house.socket)) if "--" not in words else house.call(
+            "start", "-S", str(house.socket), *words
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (64, ""), (words, says)
+        assert says in done.stderr and TOKEN not in done.stderr, (words, says)
+        assert house.events() == [], (words, says)
 
 
 def test_a_program_that_there_is_not_is_told_in_one_line(house: House) -> None:
@@ -132,28 +129,36 @@ def test_sessions_in_a_directory_that_is_read_only_or_gone_are_told_of(house: Ho
 MEETS = [("output", "a"), ("send", "a", "text"), ("check", "a"), ("wait", "a"), ("explain", "a")]
 
 
-@pytest.mark.parametrize("words", MEETS)
-def test_every_command_shows_how_it_ended(dead: House, words: tuple[str, ...]) -> None:
-    done = dead.call(*words)
-    assert done.returncode == 4, done.stderr
-    for part in ("its program exited with 3", "code 3 (says pane_dead_status)", "the last words", "stallkit start a"):
-        assert part in done.stdout
-    assert TOKEN not in done.stdout
-    told = dead.call(*words, "--json")
-    assert told.returncode == 4, told.stderr
-    record = json.loads(told.stdout)["ended"]
-    assert (record["cause"], record["status"]) == ("exited", {"source": "pane_dead_status", "code": 3, "signal": None})
-    assert record["recovery"][0]["command"].startswith("stallkit start a ")
-    assert TOKEN not in told.stdout
+def test_every_command_shows_how_it_ended(dead: House) -> None:
+    for words in MEETS:
+        done = dead.call(*words)
+        assert done.returncode == 4, done.stderr
+        for part in (
+            "its program exited with 3",
+            "code 3 (says pane_dead_status)",
+            "the last words",
+            "stallkit start a",
+        ):
+            assert part in done.stdout, words
+        assert TOKEN not in done.stdout, words
+        told = dead.call(*words, "--json")
+        assert told.returncode == 4, told.stderr
+        record = json.loads(told.stdout)["ended"]
+        assert (record["cause"], record["status"]) == (
+            "exited",
+            {"source": "pane_dead_status", "code": 3, "signal": None},
+        ), words
+        assert record["recovery"][0]["command"].startswith("stallkit start a "), words
+        assert TOKEN not in told.stdout, words
 
 
-@pytest.mark.parametrize("words", [("output",), ("check",), ("postmortem",), ("stop",), ("send",)])
-def test_a_name_that_was_never_started(dead: House, words: tuple[str, ...]) -> None:
-    before = dead.events()
-    done = dead.call(*words, "never", *["text"] * (words == ("send",)))
-    assert (done.returncode, done.stdout) == (64, "")
-    assert "'never'" in done.stderr.splitlines()[-1]
-    assert dead.events() == before
+def test_a_name_that_was_never_started(dead: House) -> None:
+    for words in [("output",), ("check",), ("postmortem",), ("stop",), ("send",)]:
+        before = dead.events()
+        done = dead.call(*words, "never", *["text"] * (words == ("send",)))
+        assert (done.returncode, done.stdout) == (64, ""), words
+        assert "'never'" in done.stderr.splitlines()[-1], words
+        assert dead.events() == before, words
 
 
 def test_a_name_that_was_never_started_stops_nothing(dead: House) -> None:

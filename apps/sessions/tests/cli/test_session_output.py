@@ -37,13 +37,13 @@ def test_a_wild_screen_does_nothing_to_ours(house: House) -> None:
     assert "漢字" in on_terminal(house, "output", "a")[1]
 
 
-@pytest.mark.parametrize("width", [50, 20, 200])
-def test_a_panel_fits_its_terminal(dead: House, width: int) -> None:
-    code, said = on_terminal(dead, "output", "a", width=width)
-    assert code == 4
-    frame = [strip(line.rstrip("\r")) for line in said.split("\n") if "│" in line or "╭" in line]
-    assert frame
-    assert {cells(line) for line in frame} == {width}
+def test_a_panel_fits_its_terminal(dead: House) -> None:
+    for width in [50, 20, 200]:
+        code, said = on_terminal(dead, "output", "a", width=width)
+        assert code == 4, width
+        frame = [strip(line.rstrip("\r")) for line in said.split("\n") if "│" in line or "╭" in line]
+        assert frame, width
+        assert {cells(line) for line in frame} == {width}, width
 
 
 def test_colour_only_where_it_is_wanted(dead: House) -> None:

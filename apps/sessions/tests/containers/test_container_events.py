@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,24 +27,25 @@ STATE = {"Status": "exited", "Running": False, "ExitCode": 3, "StartedAt": "2026
 NEVER = "0001-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({}, 3),
-        ({"ExitCode": 0}, 0),
-        ({"Status": "stopped"}, 3),  # podman's word for one that it has not cleaned up after
-        ({"ExitCode": -1}, None),
-        ({"ExitCode": None}, None),
-        ({"ExitCode": "3"}, None),
-        ({"Status": "created", "ExitCode": 0}, None),  # after a restart of the machine, StartedAt stays
-        ({"Status": "stopping", "ExitCode": 0}, None),
-        ({"Status": "running", "Running": True, "ExitCode": 0}, None),
-        ({"Status": "dead", "ExitCode": 0}, None),
-        ({"FinishedAt": NEVER, "ExitCode": 0}, None),
-    ],
-)
-def test_inspect_is_believed_of_a_container_that_exited(change: dict[str, Any], code: int | None) -> None:
-    assert judged({"state": {**STATE, **change}}, lambda pid: True).inspect_code == code
+def test_inspect_is_believed_of_a_container_that_exited() -> None:
+    wrong = [
+        (change, code)
+        for change, code in [
+            ({}, 3),
+            ({"ExitCode": 0}, 0),
+            ({"Status": "stopped"}, 3),  # podman's word for one that it has not cleaned up after
+            ({"ExitCode": -1}, None),
+            ({"ExitCode": None}, None),
+            ({"ExitCode": "3"}, None),
+            ({"Status": "created", "ExitCode": 0}, None),  # after a restart of the machine, StartedAt stays
+            ({"Status": "stopping", "ExitCode": 0}, None),
+            ({"Status": "running", "Running": True, "ExitCode": 0}, None),
+            ({"Status": "dead", "ExitCode": 0}, None),
+            ({"FinishedAt": NEVER, "ExitCode": 0}, None),
+        ]
+        if judged({"state": {**STATE, **change}}, lambda pid: True).inspect_code != code
+    ]
+    assert wrong == []
 
 
 def test_a_monitor_that_ended_leaves_a_container_that_nobody_watches() -> None:
@@ -82,32 +81,33 @@ PODMAN_LINE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("line", "event"),
-    [
-        (DOCKER_LINE, Died("c", "abc", 1795256400.25, 7)),
-        (DOCKER_LINE.replace('"die"', '"start"'), Started("c", "abc", 1795256400.25)),
-        (DOCKER_LINE.replace('"die"', '"oom"'), OutOfMemory("c", "abc", 1795256400.25)),
-        (DOCKER_LINE.replace('"die"', '"destroy"'), Removed("c", "abc", 1795256400.25)),
-        (
-            DOCKER_LINE.replace('"die"', '"kill"').replace('"exitCode":"7"', '"signal":"15"'),
-            Killed("c", "abc", 1795256400.25, 15),
-        ),
-        (DOCKER_LINE.replace('"7"', '"seven"'), Died("c", "abc", 1795256400.25, None)),
-        (DOCKER_LINE.replace('"7"', '"256"'), Died("c", "abc", 1795256400.25, None)),
-        (DOCKER_LINE.replace('"die"', '"exec_die"'), None),
-        (DOCKER_LINE.replace("stallkit.session", "other"), None),
-        (DOCKER_LINE.replace('"container"', '"network"'), None),
-        (PODMAN_LINE, Died("c", "abc", 1795342800.5, 3)),
-        (PODMAN_LINE.replace('"ContainerExitCode":3,', ""), Died("c", "abc", 1795342800.5, None)),
-        (PODMAN_LINE.replace("died", "remove"), Removed("c", "abc", 1795342800.5)),
-        (PODMAN_LINE.replace("died", "kill"), Killed("c", "abc", 1795342800.5, None)),
-        (PODMAN_LINE.replace("died", "cleanup"), None),
-        ("unexpected EOF", None),
-    ],
-)
-def test_lines_of_both_engines(line: str, event: ContainerEvent | None) -> None:
-    assert read_event(line) == event
+def test_lines_of_both_engines() -> None:
+    wrong = [
+        (line, event)
+        for line, event in [
+            (DOCKER_LINE, Died("c", "abc", 1795256400.25, 7)),
+            (DOCKER_LINE.replace('"die"', '"start"'), Started("c", "abc", 1795256400.25)),
+            (DOCKER_LINE.replace('"die"', '"oom"'), OutOfMemory("c", "abc", 1795256400.25)),
+            (DOCKER_LINE.replace('"die"', '"destroy"'), Removed("c", "abc", 1795256400.25)),
+            (
+                DOCKER_LINE.replace('"die"', '"kill"').replace('"exitCode":"7"', '"signal":"15"'),
+                Killed("c", "abc", 1795256400.25, 15),
+            ),
+            (DOCKER_LINE.replace('"7"', '"seven"'), Died("c", "abc", 1795256400.25, None)),
+            (DOCKER_LINE.replace('"7"', '"256"'), Died("c", "abc", 1795256400.25, None)),
+            (DOCKER_LINE.replace('"die"', '"exec_die"'), None),
+            (DOCKER_LINE.replace("stallkit.session", "other"), None),
+            (DOCKER_LINE.replace('"container"', '"network"'), None),
+            (PODMAN_LINE, Died("c", "abc", 1795342800.5, 3)),
+            (PODMAN_LINE.replace('"ContainerExitCode":3,', ""), Died("c", "abc", 1795342800.5, None)),
+            (PODMAN_LINE.replace("died", "remove"), Removed("c", "abc", 1795342800.5)),
+            (PODMAN_LINE.replace("died", "kill"), Killed("c", "abc", 1795342800.5, None)),
+            (PODMAN_LINE.replace("died", "cleanup"), None),
+            ("unexpected EOF", None),
+        ]
+        if read_event(line) != event
+    ]
+    assert wrong == []
 
 
 JSON = st.recursive(

@@ -17,10 +17,10 @@ def test_an_engine_that_fails_is_an_error_of_its_own() -> None:
     assert caught.value.target == "box"
 
 
-@pytest.mark.parametrize("says", ["No such container: box", "Cannot connect to the Docker daemon at unix:///x"])
-def test_what_is_told_apart_by_its_words_is_one_as_well(says: str) -> None:
-    with pytest.raises(ContainerError, match=says):
-        call(["sh", "-c", f"echo 'Error: {says}' >&2; exit 1"], "box")
+def test_what_is_told_apart_by_its_words_is_one_as_well() -> None:
+    for says in ["No such container: box", "Cannot connect to the Docker daemon at unix:///x"]:
+        with pytest.raises(ContainerError, match=says):
+            call(["sh", "-c", f"echo 'Error: {says}' >&2; exit 1"], "box")
 
 
 def test_a_sandbox_that_cannot_be_made_is_tried_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

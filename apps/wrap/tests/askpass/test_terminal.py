@@ -157,13 +157,16 @@ def test_a_terminal_that_another_program_types_into_is_not_asked_at(ask_room: As
     shell.over(255)
 
 
-@pytest.mark.parametrize(("given", "code"), [("Enter passphrase: ", 1), (None, 2)])
-def test_without_any_terminal_it_fails_with_a_line(ask_room: AskRoom, given: str | None, code: int) -> None:
-    words = [ask_room.variables["GIT_ASKPASS"], *([given] if given else [])]
-    unset = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-    done = subprocess.run(
-        words, env=unset, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
-    if given:
-        assert "it has no terminal, and there is no pop-up: it does not run in tmux; run it in" in done.stderr
+def test_without_any_terminal_it_fails_with_a_line(ask_room: AskRoom) -> None:
+    for given, code in [("Enter passphrase: ", 1), (None, 2)]:
+        words = [ask_room.variables["GIT_ASKPASS"], *([given] if given else [])]
+        unset = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+        done = subprocess.run(
+            words, env=unset, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1), (given, code)
+        if given:
+            assert "it has no terminal, and there is no pop-up: it does not run in tmux; run it in" in done.stderr, (
+                given,
+                code,
+            )

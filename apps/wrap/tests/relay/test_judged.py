@@ -161,9 +161,8 @@ def verdict(state: State, certainty: Certainty = Certainty.SURE, kind: Kind | No
     return Verdict(state, certainty, kind, Detection(Screen.from_text("")), ("why",))
 
 
-@pytest.mark.parametrize(
-    ("judged", "told"),
-    [
+def test_a_verdict_as_a_report() -> None:
+    for judged, told in [
         (verdict(State.WAITING, kind=Kind.CONFIRM), "state=blocked:kind=question:app=acme:by=stallkit"),
         (verdict(State.WAITING, kind=Kind.PERMISSION), "state=blocked:kind=permission:app=acme:by=stallkit"),
         (verdict(State.WAITING, kind=Kind.REPL_PROMPT), "state=idle:app=acme:by=stallkit"),
@@ -172,16 +171,14 @@ def verdict(state: State, certainty: Certainty = Certainty.SURE, kind: Kind | No
         (verdict(State.ENDED), "state=idle:app=acme:by=stallkit"),
         (verdict(State.QUOTA), "state=error:app=acme:by=stallkit"),
         (verdict(State.UNKNOWN, Certainty.MAYBE), None),
-    ],
-)
-def test_a_verdict_as_a_report(judged: Verdict, told: str | None) -> None:
-    made = pairs(judged, "ac\x1b:me")
-    assert (made and re.sub(":msg=[^:]*", "", made)) == told
-    if made:
-        reader = MarksReader()
-        reader.feed(osc("7501;state=idle:app=former") + osc("7501;" + made), 0.0)
-        heard = [(status.app, status.judged) for status in reader.marks.statuses]
-        assert heard == ([("acme", True)] if judged.certainty is Certainty.SURE else [])
+    ]:
+        made = pairs(judged, "ac\x1b:me")
+        assert (made and re.sub(":msg=[^:]*", "", made)) == told, (judged, told)
+        if made:
+            reader = MarksReader()
+            reader.feed(osc("7501;state=idle:app=former") + osc("7501;" + made), 0.0)
+            heard = [(status.app, status.judged) for status in reader.marks.statuses]
+            assert heard == ([("acme", True)] if judged.certainty is Certainty.SURE else []), (judged, told)
 
 
 def test_a_judgement_waits_until_it_breaks_nothing() -> None:
