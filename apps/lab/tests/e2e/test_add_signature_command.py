@@ -92,10 +92,7 @@ def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, t
     assert (
         done.returncode,
         "nothing distinguishes it from 1 of the other screens: w; capture more" in done.stderr,
-    ) == (
-        1,
-        True,
-    )
+    ) == (1, True)
 
 
 def test_a_capture_of_another_program_than_the_packs_is_doubtful(add: Add, pack: Path, tmp_path: Path) -> None:

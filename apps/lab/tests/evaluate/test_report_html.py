@@ -157,12 +157,9 @@ def test_a_table_is_sorted_by_the_head_that_is_pressed() -> None:
     """Numbers as numbers, the largest first; what is empty stays last."""
     [script] = re.findall(r"<script>(.*?)</script>", shown(miss(None)), re.DOTALL)
     done = subprocess.run(["node", "-e", _PAGE.replace("SCRIPT", script)], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == [
-        ",descending, abcd",
-        ",ascending, cbad",
-        "descending,, dcba",
-        "true",
-    ], done.stderr
+    assert done.stdout.splitlines() == [",descending, abcd", ",ascending, cbad", "descending,, dcba", "true"], (
+        done.stderr
+    )
 
 
 def test_secrets_are_masked() -> None:

@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 from contained import Told, ended, engine, heard, run, traps
 from machine_room import DockerRoom, PodmanRoom, Room
-from stallkit_sessions.containers.container_events import (
-    Account,
-    Broke,
-    ContainerFacts,
-    Died,
-    Started,
-)
+from stallkit_sessions.containers.container_events import Account, Broke, ContainerFacts, Died, Started
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 from stallkit_sessions.containers.runtimes import ContainerRuntime
 from terminals import wait_for

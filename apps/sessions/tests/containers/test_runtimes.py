@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 from contained import LABEL, Told, ended, engine, heard, run, session_of, traps
 from machine_room import IMAGE, DockerRoom, Room
-from stallkit_sessions.containers.container_events import (
-    Died,
-    Killed,
-    Removed,
-)
+from stallkit_sessions.containers.container_events import Died, Killed, Removed
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN, kept
 from stallkit_sessions.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit_sessions.model import Session
