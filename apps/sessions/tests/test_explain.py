@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.explain import CRASHED, DROP, STOPPED, EndFacts, event_of, explain
+from stallkit_sessions.explain import CRASHED, DROP, PATIENCE_S, STOPPED, EndFacts, complete, event_of, explain
 from stallkit_sessions.model import Cause, Order, Source, Status
 
 from stallkit.transports.base import Presence
@@ -105,6 +105,39 @@ def test_what_lives_or_was_not_seen_has_not_ended() -> None:
     assert wrong == []
 
 
+# --- how long an end is left unexplained: until the last witness spoke, and never for long ---
+SAID = {
+    "an exit code": EndFacts(evolve(BLANK, code=0)),
+    "a signal": EndFacts(evolve(BLANK, signal=9)),
+    "its session was killed": EndFacts(LOST, ServerEnd.LIVES),
+    "kill-server": EndFacts(LOST, ServerEnd.ENDED),
+    "kill -9 of tmux": EndFacts(LOST, ServerEnd.CRASHED),
+    "another boot": EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, same_boot=False),
+    "a container's event": EndFacts(ALIVE, container=evolve(ENDED, event_code=0)),
+    "it runs on without its terminal": EndFacts(LOST, container=evolve(ENDED, running=True)),
+}
+UNSAID = {
+    "no status yet": EndFacts(BLANK),
+    "how its server ended": EndFacts(LOST, ServerEnd.GONE),
+    "nobody could look": EndFacts(LOST, ServerEnd.UNSEEN),
+    "the engine's word, where its client has spoken": EndFacts(evolve(BLANK, code=0), container=ENDED),
+    "a client that may be detached": EndFacts(evolve(BLANK, code=0), container=evolve(ENDED, running=True)),
+}
+
+
+def test_what_is_known_is_told_at_once() -> None:
+    wrong = [facts for facts in SAID.values() if not (complete(facts, 0.0))]
+    assert wrong == []
+
+
+def test_who_knows_is_waited_for_but_not_for_ever() -> None:
+    for facts in UNSAID.values():
+        assert not complete(facts, 0.0), facts
+        assert not complete(facts, PATIENCE_S * 0.99), facts
+        assert complete(facts, PATIENCE_S), facts
+
+
+# --- whatever the witnesses say ---
 codes = st.none() | st.integers(0, 255)
 signals = st.none() | st.integers(1, 64)
 panes = st.builds(PaneFacts, st.sampled_from(Presence), st.booleans(), codes, signals)
