@@ -73,13 +73,6 @@ def test_one_capture_is_called_uncertain_and_a_dry_run_writes_nothing(add: Add, 
     assert state_of(pack) == before
 
 
-def test_a_credential_on_a_screen_is_not_written(add: Add, pack: Path, tmp_path: Path) -> None:
-    token = "ghp_" + "a1B2" * 9
-    (tmp_path / "one.txt").write_text(f"export TOKEN={token}\nGo on with the upload? ")
-    assert add("one.txt", *WAITING).returncode == 0
-    assert not any(token.encode() in content for content in state_of(pack).values())
-
-
 def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, tmp_path: Path) -> None:
     shown = "Reading the plan\nDeploy to nowhere now? [yes/no]: "
     case = {"id": "w", "screen": shown, "label": {"state": "working"}}
@@ -146,7 +139,7 @@ def test_what_cannot_be_written_leaves_the_pack_as_it_was(pack: Path, monkeypatc
     assert not (pack / "screens/deploy").exists()
 
 
-def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
+def test_line_ends_of_windows_stay_and_a_credential_is_not_written(add: Add, pack: Path, tmp_path: Path) -> None:
     file = pack / "signatures.toml"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     file.chmod(0o640)
@@ -154,6 +147,10 @@ def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
     content = file.read_bytes()
     assert content.count(b"\n") == content.count(b"\r\n")
     assert file.stat().st_mode & 0o777 == 0o640
+    token = "ghp_" + "a1B2" * 9
+    (tmp_path / "one.txt").write_text(f"export TOKEN={token}\nGo on with the upload? ")
+    assert add("one.txt", "--id", "upload", *WAITING[2:]).returncode == 0
+    assert not any(token.encode() in content for content in state_of(pack).values())
 
 
 def test_what_cannot_be_added_is_said_and_nothing_is_written(add: Add, pack: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 from labelled import BUSY, READS, row, write
-from terminals import Server, wait_for
+from terminals import wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -49,17 +49,14 @@ def test_the_tables_say_what_the_object_says(evaluate: Eval, stallkit_command: s
     assert found["wrong_keys"] == {"careful": 0, "daemon": 0} and found["problems"] == []
 
 
-def test_facts_are_left_out_on_demand(stallkit_command: str) -> None:
+def test_facts_and_what_was_learned_from_a_program_are_left_out_on_demand(stallkit_command: str) -> None:
+    told = figures(stallkit_command)
     found = figures(stallkit_command, "--screen-only")
     assert found["settings"]["screen_only"] and found["cases"] == 727
-    assert found["sure"]["tp"] < figures(stallkit_command)["sure"]["tp"]
-
-
-def test_what_is_left_out_for_a_program_can_be_checked(evaluate: Eval, stallkit_command: str) -> None:
-    found, packs = figures(stallkit_command, "--leave-out", "program"), figures(stallkit_command)
-    assert "claude_code:composer" in found["left_out"]["claude-code"] and "left_out" not in packs
-    assert found["waiting"]["recall"] < packs["waiting"]["recall"]
-    assert "left out for the cases of each program" in evaluate(CORPORA[0], "--leave-out", "program").stdout
+    assert found["sure"]["tp"] < told["sure"]["tp"]
+    found = figures(stallkit_command, "--leave-out", "program")
+    assert "claude_code:composer" in found["left_out"]["claude-code"] and "left_out" not in told
+    assert found["waiting"]["recall"] < told["waiting"]["recall"]
 
 
 def test_a_baseline_fails_what_got_worse(evaluate: Eval, tmp_path: Path) -> None:
@@ -160,18 +157,12 @@ def test_secrets_leave_by_no_door(evaluate: Eval, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["misses"] and "vanished" not in table.stdout
 
 
-def test_a_terminal_shows_a_bar_after_a_second(server: Server, stallkit_command: str, tmp_path: Path) -> None:
-    rows = [line for path in CORPORA for line in Path(path).read_text("utf-8").splitlines()]
-    path = write(tmp_path / "long.jsonl", *rows * 5)
-    command = f"{stallkit_command} eval {path} --worst 0; echo done $?; sleep 1000"
-    bar = server.start("bar", "bash", "-c", command, shows="judging")
-    assert "judging" not in server.wait(bar, "done 0").screen.text
-
-
-def test_no_color_is_kept_to(evaluate: Eval) -> None:
+def test_no_color_is_kept_to_and_a_narrow_terminal_gets_every_figure(evaluate: Eval, tmp_path: Path) -> None:
+    path = write(tmp_path / "c.jsonl", row("asks"), row("busy", BUSY, "working"))
     coloured = re.compile(r"\x1b\[[0-9;]*3[0-9]")
-    assert coloured.search(evaluate(CORPORA[0], FORCE_COLOR="1").stdout)
-    assert not coloured.search(evaluate(CORPORA[0], FORCE_COLOR="1", NO_COLOR="1").stdout)
+    assert coloured.search(evaluate(path, FORCE_COLOR="1").stdout)
+    assert not coloured.search(evaluate(path, FORCE_COLOR="1", NO_COLOR="1").stdout)
+    assert evaluate(path, COLUMNS="30").stdout == evaluate(path, COLUMNS="80").stdout
 
 
 @pytest.fixture
@@ -226,8 +217,3 @@ def _tasks(address: str) -> set[bool]:
 def test_a_cluster_that_is_not_there_is_one_error(evaluate: Eval) -> None:
     done = evaluate(CORPORA[0], "--engine", "dask://127.0.0.1:9")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "backend dask://127.0.0.1:9" in done.stderr
-
-
-def test_a_narrow_terminal_gets_every_figure(evaluate: Eval, tmp_path: Path) -> None:
-    path = write(tmp_path / "c.jsonl", row("asks"), row("busy", BUSY, "working"))
-    assert evaluate(path, COLUMNS="30").stdout == evaluate(path, COLUMNS="80").stdout

@@ -12,7 +12,6 @@ from typing import Any, Iterator
 
 import pytest
 from printed import printed
-from recordings import session
 from stallkit_lab.record.asciicast import Event
 from stallkit_lab.record.cast import Recording, cases
 from terminals import wait_for
@@ -182,22 +181,21 @@ def test_the_window_s_size_is_followed(stallkit_command: str, person: Any, tmp_p
     assert "70x15" in [event.data for event in events(path) if event.code == "r"]
 
 
-@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
-def test_the_terminal_is_restored_on_every_exit(
-    stallkit_command: str, person: Any, tmp_path: Path, number: int | None
-) -> None:
-    path = tmp_path / "a.cast"
-    program = "echo ready; read -r line"
-    recorder = f"sh -c 'echo $$ > pid; exec {stallkit_command} record -o {path} -- sh -c \"{program}\"'"
-    terminal = person("bash", "-c", f"stty -g > before; {recorder}; stty -g > after; echo over")
-    shows(terminal, "ready")
-    if number is None:
-        os.write(terminal.fileno(), b"\r")
-    else:
-        os.kill(int((tmp_path / "pid").read_text()), number)
-    shows(terminal, "over")
-    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text() != ""
-    assert "ready" in output(path)
+def test_the_terminal_is_restored_on_every_exit(stallkit_command: str, person: Any, tmp_path: Path) -> None:
+    for number in (None, signal.SIGTERM, signal.SIGHUP):
+        (at := tmp_path / str(number)).mkdir()
+        recorder = (
+            f"sh -c 'echo $$ > pid; exec {stallkit_command} record -o a.cast -- sh -c \"echo ready; read -r line\"'"
+        )
+        terminal = person("bash", "-c", f"cd {at}; stty -g > before; {recorder}; stty -g > after; echo over")
+        shows(terminal, "ready")
+        if number is None:
+            os.write(terminal.fileno(), b"\r")
+        else:
+            os.kill(int((at / "pid").read_text()), number)
+        shows(terminal, "over")
+        assert (at / "before").read_text() == (at / "after").read_text() != "", number
+        assert "ready" in output(at / "a.cast"), number
 
 
 def test_marks_come_from_another_terminal(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
@@ -239,16 +237,6 @@ def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
     recorder.wait()
     assert "ready" in output(path)
     assert run(environment, stallkit_command, "mark", "idle").returncode == 4
-
-
-def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
-    stallkit_command: str, person: Any, tmp_path: Path
-) -> None:
-    terminal = person(stallkit_command, "replay", str(session(tmp_path / "a.cast")), "--speed", "2")
-    shows(terminal, "waiting:confirm, sure")
-    assert "Proceed? [y/N]" in terminal.capture().screen.text
-    assert ended(terminal) == 0
-    assert "right: 100.0%" in terminal.capture().screen.text
 
 
 def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:

@@ -141,6 +141,9 @@ def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(
     recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     code, said = one.stop(None)
     assert code == 1 and "piped elsewhere already" in said and not one.path.exists()
+    recorders.append(other := Recorder(stallkit_command, server, "none", tmp_path / "b.cast"))
+    code, said = other.stop(None)
+    assert code == 4 and said.count("\n") == 1 and not other.path.exists(), "a pane that is not there"
     server.tmux("send-keys", "-t", "=a:", "hello", "Enter")
     server.wait(transport, "got hello")
     wait_for(lambda: b"got hello" in (tmp_path / "own").read_bytes(), "the user's own pipe")
@@ -162,15 +165,6 @@ def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(
     assert code == 0 and "bytes lost" in said
     _, codes, _ = played(one.path)
     assert "l" in codes, "the recording does not say that something is missing"
-
-
-def test_there_is_no_recording_of_a_pane_that_is_not_there(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
-    server.start("a", "cat")
-    recorders.append(one := Recorder(stallkit_command, server, "none", tmp_path / "a.cast"))
-    code, said = one.stop(None)
-    assert code == 4 and said.count("\n") == 1 and not one.path.exists()
 
 
 def test_the_tap_says_what_it_lost_and_hands_on_the_rest(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from labelled import BUSY, READS, row
 from looks import ONE_LINE
 from stallkit_lab.corpus_lines import Line
 from stallkit_lab.evaluate.corpus import load
-from stallkit_lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
+from stallkit_lab.evaluate.evaluation import GROUPS, Cells, evaluate, groups, share, tally, wilson, worst
 from stallkit_lab.evaluate.prediction import Prediction, judge_case
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
@@ -196,3 +196,53 @@ def test_no_policy_presses_wrongly_on_the_development_corpora() -> None:
         found = evaluate(load(path), Engine.default())
         assert found["wrong_keys"] == {"careful": 0, "daemon": 0}, path
         assert found["sure"]["fp"] == 0, path
+
+
+# --- cells and intervals ---
+COUNTS = st.integers(0, 10_000)
+
+
+def test_intervals_are_those_of_the_literature() -> None:
+    wrong = [
+        (part, whole, low, high)
+        for part, whole, low, high in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ]
+        if wilson(part, whole) != [low, high]
+    ]
+    assert wrong == []
+
+
+@given(COUNTS, COUNTS)
+def test_an_interval_holds_its_figure_and_narrows_with_more_cases(part: int, rest: int) -> None:
+    bounds = wilson(part, part + rest)
+    if part + rest == 0:
+        assert bounds is None and share(part, 0) is None
+        return
+    figure = share(part, part + rest)
+    assert bounds is not None and figure is not None
+    assert 0 <= bounds[0] <= figure <= bounds[1] <= 1
+    more = wilson(part * 10, (part + rest) * 10)
+    assert more is not None and more[1] - more[0] <= bounds[1] - bounds[0] + 1e-3
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans())))
+def test_cells_count_pairs(pairs: list[tuple[bool, bool]]) -> None:
+    cells = Cells.count(pairs)
+    assert cells.tp + cells.fp + cells.fn + cells.tn == len(pairs)
+    assert cells.tp == pairs.count((True, True)) and cells.fp == pairs.count((False, True))
+    assert cells.fn == pairs.count((True, False)) and cells.tn == pairs.count((False, False))
+
+
+@given(COUNTS, COUNTS, COUNTS, COUNTS)
+def test_f1_lies_between_precision_and_recall_and_in_its_interval(tp: int, fp: int, fn: int, tn: int) -> None:
+    cells = Cells(tp, fp, fn, tn)
+    if cells.precision is not None and cells.recall is not None and cells.f1 is not None:
+        assert min(cells.precision, cells.recall) - 1e-4 <= cells.f1 <= max(cells.precision, cells.recall) + 1e-4
+    if cells.f1 is not None:
+        bounds = cells.f1_interval
+        assert bounds is not None and bounds[0] <= cells.f1 + 1e-4 and cells.f1 <= bounds[1] + 1e-4
+    assert set(cells.as_object()) >= {"tp", "fp", "fn", "tn", "precision", "recall", "f1"}

@@ -26,7 +26,7 @@ OF_A_MACHINE = re.compile(rf"/tmp/(?!notes|gemini-)\w|/root\b|{re.escape(str(TES
 Cases = list[dict[str, Any]]
 
 
-def cases(name: str) -> Cases:
+def cases(name: str | Path) -> Cases:
     return [json.loads(line) for line in (TESTS / "corpus" / name).read_text("utf-8").splitlines()]
 
 
@@ -83,3 +83,38 @@ def test_each_agent_has_a_scene_and_an_exact_version() -> None:
     assert scenes.keys() == PINNED.keys()
     told = {(scenes[name]["program"], pin["version"]) for name, pin in PINNED.items()}
     assert told == {(case["program"], case["version"]) for case in EVERY}
+
+
+# --- classic programs that no other corpus holds ---
+# Folders of users as well: the capture's own is /home/dev.
+OF_ANOTHER = re.compile(rf"/tmp/|/root\b|{re.escape(str(TESTS.parents[1]))}/|/home/(?!dev\b)\w")
+CLASSIC, CLASSIC_ASIDE = cases("unseen/unseen-classic.jsonl"), cases("unseen/unseen-classic-aside.jsonl")
+OTHERS = [
+    path.relative_to(TESTS / "corpus")
+    for path in (*(TESTS / "corpus").glob("*.jsonl"), (TESTS / "corpus") / "unseen/unseen-agents.jsonl")
+]
+
+
+def test_a_third_of_the_classic_programs_is_kept_aside_with_all_its_screens() -> None:
+    seen, aside = ({case["program"] for case in side} for side in (CLASSIC, CLASSIC_ASIDE))
+    assert aside.isdisjoint(seen) and len(aside) == len(aside | seen) // 3
+    assert len({case["id"] for case in CLASSIC + CLASSIC_ASIDE}) == len(CLASSIC + CLASSIC_ASIDE)
+
+
+def test_no_other_corpus_holds_one_of_the_programs() -> None:
+    known = {case["program"] for path in OTHERS for case in cases(path)}
+    assert known.isdisjoint(case["program"] for case in CLASSIC + CLASSIC_ASIDE)
+
+
+def test_there_are_many_programs_and_as_many_screens_at_work_as_it_takes() -> None:
+    states = Counter(case["label"]["state"] for case in CLASSIC + CLASSIC_ASIDE)
+    assert len({case["program"] for case in CLASSIC + CLASSIC_ASIDE}) >= 60 and states.total() >= 150
+    assert states["working"] >= 60 and states["ended"] >= 60
+
+
+def test_each_screen_of_a_classic_program_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
+    for case in CLASSIC + CLASSIC_ASIDE:
+        probe = case["probe_1s"]
+        assert probe["tty_wait_samples"] == 5 and probe["cpu_ms"] is not None, case["id"]
+        assert case["proc"] and case["tty"]["icanon"] is not None and case["version"], case["id"]
+        assert not OF_ANOTHER.search(case["screen"] + case["pane_title"]), case["id"]
