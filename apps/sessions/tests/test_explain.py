@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.explain import CRASHED, DROP, PATIENCE_S, STOPPED, EndFacts, complete, event_of, explain
+from stallkit_sessions.explain import CRASHED, DROP, DYING_S, PATIENCE_S, STOPPED, EndFacts, complete, event_of, explain
 from stallkit_sessions.model import Cause, Order, Source, Status
 
 from stallkit.transports.base import Presence
@@ -114,12 +114,14 @@ SAID = {
     "kill -9 of tmux": EndFacts(LOST, ServerEnd.CRASHED),
     "another boot": EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, same_boot=False),
     "a container's event": EndFacts(ALIVE, container=evolve(ENDED, event_code=0)),
+    "the engine, whose events were heard": EndFacts(ALIVE, container=evolve(ENDED, heard=True, inspect_code=0)),
     "it runs on without its terminal": EndFacts(LOST, container=evolve(ENDED, running=True)),
 }
 UNSAID = {
     "no status yet": EndFacts(BLANK),
     "how its server ended": EndFacts(LOST, ServerEnd.GONE),
     "nobody could look": EndFacts(LOST, ServerEnd.UNSEEN),
+    "an engine that was not asked yet": EndFacts(ALIVE, container=evolve(ENDED, heard=True)),
     "the engine's word, where its client has spoken": EndFacts(evolve(BLANK, code=0), container=ENDED),
     "a client that may be detached": EndFacts(evolve(BLANK, code=0), container=evolve(ENDED, running=True)),
 }
@@ -131,6 +133,8 @@ def test_what_is_known_is_told_at_once() -> None:
 
 
 def test_who_knows_is_waited_for_but_not_for_ever() -> None:
+    dying = EndFacts(LOST, ServerEnd.LIVES, program_lives=True)
+    assert not complete(dying, DYING_S * 0.99) and complete(dying, DYING_S)
     for facts in UNSAID.values():
         assert not complete(facts, 0.0), facts
         assert not complete(facts, PATIENCE_S * 0.99), facts

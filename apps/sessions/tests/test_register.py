@@ -65,6 +65,19 @@ def test_a_name_is_taken_until_its_end(register: Register) -> None:
     assert register.claim(session(id="second"), BY).id == "second"
 
 
+def test_a_claim_may_be_given_up_and_what_ran_may_not(register: Register) -> None:
+    first = register.claim(session(ports=(0,)), BY)
+    assert register.abandon(first.id) and not register.abandon(first.id)
+    assert register.latest("one") is None and told(register) == []
+    assert not register.bound(first.id, "1 2 %3 4"), "whoever was thought dead has to take down what it started"
+    second = run(register, id="second", ports=first.ports)
+    assert second.ports == first.ports
+    assert not register.abandon(second.id)
+    assert not register.bound(second.id, "another"), "it is bound once"
+    (living,) = register.living()
+    assert (living.session.identity, living.session.pane_started, living.bound) == ("1 2 %3 4", 5, True)
+
+
 def test_names_that_cannot_be_kept(register: Register) -> None:
     for name in ["", "a\nb", "a\x1bb", "a\udcffb", SECRET]:
         with pytest.raises(ValueError, match="is not a name") as refused:
@@ -114,6 +127,26 @@ def test_the_events_of_a_session_in_order(register: Register) -> None:
     assert {event.directory for event in found} == {"/srv/\udcff"} and {event.session for event in found} == {one.id}
     assert found[0].facts["ports"] == list(one.ports) and found[-1].facts == {"exit_code": 3}
     assert len({event.id for event in found}) == 4
+
+
+def test_a_session_ends_once(register: Register) -> None:
+    one = run(register)
+    assert ends(register, one, Cause.EXITED, "session_crashed")
+    before = told(register), register.latest("one")
+    assert not [second for second in FINAL if ends(register, one, Cause.STOPPED, second)]
+    assert not register.ready(one.id) and not register.start_timeout(one.id, "") and not register.order(one.id, None)
+    assert (told(register), register.latest("one")) == before
+    assert not ends(register, session("unknown"))
+
+
+def test_deaths_alike_in_a_row(register: Register) -> None:
+    counts = []
+    for number, (name, cause) in enumerate(
+        [("one", "EXITED"), ("one", "EXITED"), ("one1", "SIGNALLED"), ("one", "STOPPED"), ("one", "EXITED")]
+    ):
+        assert ends(register, run(register, name, f"{name}-{number}"), Cause[cause])
+        counts.append((register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)))
+    assert counts == [(1, 0), (2, 0), (2, 0), (0, 0), (1, 0)], "an intended stop breaks the row"
 
 
 def test_the_database_refuses_a_second_end(register: Register) -> None:

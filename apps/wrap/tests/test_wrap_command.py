@@ -116,10 +116,11 @@ FULL_SCREEN: dict[str, tuple[str, str, list[str]]] = {  # a command, what it sho
 
 
 def test_full_screen_programs_look_the_same(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "text.py").write_text("import os\n\n\n" + "def long(x: int) -> str:\n    return f'{x}'\n" * 40)
     begun = {}
     for name, (line, _, _) in FULL_SCREEN.items():
-        command = ["bash", "--norc", "-c", f"cd {tmp_path}; {line}"]
+        (at := tmp_path / name).mkdir()
+        (at / "text.py").write_text("import os\n\n\n" + "def long(x: int) -> str:\n    return f'{x}'\n" * 40)
+        command = ["bash", "--norc", "-c", f"cd {at}; {line}"]
         begun[name] = [Side(server, f"bare-{name}", command), Side(server, f"behind-{name}", wrapped(command))]
     for name, (_, shows, keys) in FULL_SCREEN.items():
         sides = begun[name]

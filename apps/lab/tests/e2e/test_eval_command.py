@@ -89,18 +89,6 @@ def test_broken_cases_are_named_and_the_rest_is_judged(evaluate: Eval, tmp_path:
     assert many.returncode == 7 and "30 more problems" in many.stderr and "0 cases" in many.stdout
 
 
-def test_a_pack_that_is_half_installed_is_a_finding(evaluate: Eval, tmp_path: Path) -> None:
-    half = tmp_path / "site" / "half-1.0.dist-info"
-    half.mkdir(parents=True)
-    (half / "METADATA").write_text("Metadata-Version: 2.1\nName: half\nVersion: 1.0\n")
-    (half / "entry_points.txt").write_text("[stallkit.packs]\nhalf = stallkit_half_that_is_not_there\n")
-    path = write(tmp_path / "c.jsonl", row("asks"))
-    done = evaluate(path, "--json", PYTHONPATH=str(half.parent))
-    found = json.loads(done.stdout)
-    assert done.returncode == 7 and found["cases"] == 1 and found["waiting"]["tp"] == 1
-    assert "half (from half)" in done.stderr and "half (from half)" in found["problems"][0]
-
-
 def test_nothing_to_judge_is_a_finding(evaluate: Eval, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     done = evaluate("empty.jsonl")
@@ -136,13 +124,6 @@ def test_what_cannot_be_written_is_one_line(evaluate: Eval, tmp_path: Path) -> N
         assert done.returncode == 1 and done.stderr.count("\n") == 1 and "/no/such/folder" in done.stderr, option
         full = evaluate(path, option, "/dev/full") if option == "--html" else done
         assert full.returncode == 1 and "result /" in full.stderr, option
-
-
-def test_screens_of_a_pack_are_cases(evaluate: Eval, tmp_path: Path) -> None:
-    folder = Path(__file__).parents[4] / "plugins" / "shell_yn"
-    found = json.loads(evaluate(folder, "--json", "--by", "signature").stdout)
-    assert found["problems"] == [] and found["cases"] > 20 and found["skipped"]
-    assert found["states"]["accuracy"] > 0.9
 
 
 def test_secrets_leave_by_no_door(evaluate: Eval, tmp_path: Path) -> None:

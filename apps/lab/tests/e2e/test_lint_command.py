@@ -71,12 +71,6 @@ def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
     assert "SK404 error: ask_password: misses[1]: a miss that acme:ask_password matches" in done.stdout
 
 
-def test_an_installed_pack_by_name() -> None:
-    done = stallkit("lint", "node_prompts", "--fast")
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith("node_prompts: 0 errors")
-
-
 def test_a_pack_that_is_half_installed_is_one_finding(tmp_path: Path) -> None:
     info = tmp_path / "stallkit_half-1.0.dist-info"
     info.mkdir()

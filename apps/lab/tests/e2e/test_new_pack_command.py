@@ -79,15 +79,6 @@ def test_the_object_says_what_was_written(stallkit_command: str, tmp_path: Path)
     assert all((tmp_path / "here/pack" / file).is_file() for file in told["files"])
 
 
-def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
-    stallkit_command: str, tmp_path: Path
-) -> None:
-    (tmp_path / "here").touch()
-    done = call(tmp_path, stallkit_command, "new-pack", "acme", "here/pack")
-    assert (done.returncode, "Not a directory: 'here'" in done.stderr) == (1, True), done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_what_cannot_be_made_is_said_in_a_line(stallkit_command: str, tmp_path: Path) -> None:
     for arguments, said in [
         (["a b"], "'a b' is not a name for a distribution"),

@@ -85,14 +85,6 @@ def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         list(backends.on_cluster(backends.Settings(()), [], "127.0.0.1:1"))
 
 
-def test_an_engine_of_packs_is_made_once() -> None:
-    settings = backends.Settings(Engine.default().packs)
-    backends._engines.cache_clear()
-    for _ in range(3):
-        backends.judge_chunk(evolve(settings), [])
-    assert backends._engines.cache_info().misses == 1
-
-
 class Hurried(Engine):
     """An engine whose first looks run out of their budget, as when other threads spend it."""
 

@@ -229,14 +229,6 @@ def test_an_interval_holds_its_figure_and_narrows_with_more_cases(part: int, res
     assert more is not None and more[1] - more[0] <= bounds[1] - bounds[0] + 1e-3
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans())))
-def test_cells_count_pairs(pairs: list[tuple[bool, bool]]) -> None:
-    cells = Cells.count(pairs)
-    assert cells.tp + cells.fp + cells.fn + cells.tn == len(pairs)
-    assert cells.tp == pairs.count((True, True)) and cells.fp == pairs.count((False, True))
-    assert cells.fn == pairs.count((True, False)) and cells.tn == pairs.count((False, False))
-
-
 @given(COUNTS, COUNTS, COUNTS, COUNTS)
 def test_f1_lies_between_precision_and_recall_and_in_its_interval(tp: int, fp: int, fn: int, tn: int) -> None:
     cells = Cells(tp, fp, fn, tn)

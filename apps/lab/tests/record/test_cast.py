@@ -93,13 +93,6 @@ def test_a_marker_that_nobody_knows_is_named_and_changes_nothing(tmp_path: Path)
     assert "only waiting has a kind" in problems[2]
 
 
-def test_what_is_no_recording_is_one_problem(tmp_path: Path) -> None:
-    for content in [b"", b"\n", b"{}\n", b"\x00\xff" * 1_000, b'{"version": 9}\n[1, "m", "idle"]\n']:
-        (tmp_path / "a.cast").write_bytes(content)
-        found, problems = read(tmp_path / "a.cast")
-        assert found == [] and len(problems) == 1 and "a.cast:1: " in problems[0], content
-
-
 def test_a_recording_that_breaks_off_is_read_up_to_there(tmp_path: Path) -> None:
     whole = session(tmp_path / "a.cast").read_bytes()
     cut = whole.index(b"Proceed?")
