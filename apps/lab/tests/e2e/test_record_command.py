@@ -106,7 +106,7 @@ def test_a_command_is_recorded_without_a_terminal(call: Call, tmp_path: Path) ->
 
 def test_a_recording_of_either_version_is_replayed(call: Call, tmp_path: Path) -> None:
     for version in ["2", "3"]:
-        path = tmp_path / "a.cast"
+        path = tmp_path / f"{version}.cast"
         call("record", "-o", path, "--cast-version", version, "--", "echo", "hi")
         told = json.loads(call("replay", path, "--json").stdout)
         assert told["changes"][-1]["state"] == "gone" and told["problems"] == [], version
