@@ -9,18 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from stallkit_lab.capture import captured
 from stallkit_lab.evaluate.corpus import load
 from terminals import Server, wait_for
 
 from stallkit import Engine, judge
 from stallkit.detect.signature import Kind, State
-from stallkit.evidence.facts import KernelFacts, TtyFacts
-from stallkit.evidence.snapshot import ProcessFacts, Snapshot
-from stallkit.packs.screenfile import parse_screen, read_screen
-from stallkit.terminal.screen import Screen
+from stallkit.packs.screenfile import read_screen
 
 pytestmark = pytest.mark.e2e
 
@@ -117,33 +111,3 @@ def test_title_and_host_name_stay_here_unless_asked_for(stallkit_command: str, s
     run(stallkit_command, "capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--overwrite")
     kept = read_screen(path).screen
     assert kept.title == f"{host}: deploy" and kept.lines[0].startswith(f"ada@{host}")
-
-
-SCREENS = st.builds(
-    lambda lines, cursor, size, visible, title: Screen.from_text("\n".join(lines), cursor, size, visible, title, False),
-    st.lists(
-        st.text(st.characters(exclude_categories=("Cs",)), max_size=30) | st.sampled_from(["---", ""]), max_size=12
-    ),
-    st.none() | st.tuples(st.integers(0, 30), st.integers(0, 11)),
-    st.just((30, 12)),
-    st.none() | st.booleans(),
-    st.none() | st.text(max_size=9),
-)
-
-
-@settings(deadline=None)
-@given(SCREENS, st.none() | st.booleans(), st.sampled_from(["read", "poll"]), st.text(max_size=9))
-def test_whatever_a_screen_shows_is_written_and_read_again(
-    screen: Screen, echo: bool | None, how: str, name: str
-) -> None:
-    seen = Snapshot(
-        screen=screen,
-        process=ProcessFacts("rm"),
-        kernel=KernelFacts(foreground="rm", listening=True, how=how),  # type: ignore[arg-type]
-        tty=TtyFacts(echo=echo, canonical=True),
-        quiet_s=1.5,
-    )
-    saved = parse_screen(captured(seen, redacts=False, program=name, note="---\n\x7f\ud800"))
-    assert saved.screen == screen
-    again = saved.snapshot()
-    assert (again.kernel, again.tty, again.quiet_s, again.foreground) == (seen.kernel, seen.tty, 1.5, "rm")

@@ -79,12 +79,26 @@ def test_the_object_says_what_was_written(stallkit_command: str, tmp_path: Path)
     assert all((tmp_path / "here/pack" / file).is_file() for file in told["files"])
 
 
-def test_what_cannot_be_made_is_said_in_a_line(stallkit_command: str, tmp_path: Path) -> None:
-    for arguments, said in [
+def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
+    stallkit_command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "here").touch()
+    done = call(tmp_path, stallkit_command, "new-pack", "acme", "here/pack")
+    assert (done.returncode, "Not a directory: 'here'" in done.stderr) == (1, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
         (["a b"], "'a b' is not a name for a distribution"),
         (["shell-yn"], "a pack shell_yn is installed already"),
         (["acme", "."], ". exists already; name a directory that does not"),
-    ]:
-        done = call(tmp_path, stallkit_command, "new-pack", *arguments)
-        assert (done.returncode, said in done.stderr) == (64, True), (arguments, said)
-        assert list(tmp_path.iterdir()) == [], (arguments, said)
+    ],
+)
+def test_what_cannot_be_made_is_said_in_a_line(
+    stallkit_command: str, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = call(tmp_path, stallkit_command, "new-pack", *arguments)
+    assert (done.returncode, said in done.stderr) == (64, True)
+    assert list(tmp_path.iterdir()) == []

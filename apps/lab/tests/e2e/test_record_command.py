@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator
 
 import pytest
 from printed import printed
+from recordings import session
 from stallkit_lab.record.asciicast import Event
 from stallkit_lab.record.cast import Recording, cases
 from terminals import wait_for
@@ -78,46 +79,58 @@ def ended(terminal: PtyTransport) -> int:
     return terminal.exit_status
 
 
-Call = Callable[..., subprocess.CompletedProcess[str]]
+def run(environment: dict[str, str], *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(
+        [*map(str, command)], env=environment, capture_output=True, text=True, check=False, timeout=60, **options
+    )
 
 
-@pytest.fixture
-def call(environment: dict[str, str], stallkit_command: str) -> Call:
-    def run(*words: str | Path, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-        command = [*before, stallkit_command, *map(str, words)]
-        return subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
-        )
-
-    return run
-
-
-def test_a_command_is_recorded_without_a_terminal(call: Call, tmp_path: Path) -> None:
+def test_a_command_is_recorded_without_a_terminal(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     path = tmp_path / "a.cast"
     program = "import sys; print(sys.stdin.isatty(), *__import__('os').get_terminal_size()); sys.exit(7)"
-    done = call("record", "-o", path, "--size", "100x30", "--json", "--", sys.executable, "-c", program)
+    done = run(
+        environment,
+        stallkit_command,
+        "record",
+        "-o",
+        path,
+        "--size",
+        "100x30",
+        "--json",
+        "--",
+        sys.executable,
+        "-c",
+        program,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["exit_status"] == 7
     assert output(path) == "True 100 30\r\n" and events(path)[-1].data == "7"
     assert path.stat().st_mode & 0o777 == 0o600
-    again = call("record", "-o", path, "--", "true")
+    again = run(environment, stallkit_command, "record", "-o", path, "--", "true")
     assert again.returncode == 1 and "--overwrite" in again.stderr and again.stderr.count("\n") == 1
 
 
-def test_a_recording_of_either_version_is_replayed(call: Call, tmp_path: Path) -> None:
-    for version in ["2", "3"]:
-        path = tmp_path / f"{version}.cast"
-        call("record", "-o", path, "--cast-version", version, "--", "echo", "hi")
-        told = json.loads(call("replay", path, "--json").stdout)
-        assert told["changes"][-1]["state"] == "gone" and told["problems"] == [], version
-        assert json.loads(path.read_text().splitlines()[0])["version"] == int(version), version
+@pytest.mark.parametrize("version", ["2", "3"])
+def test_a_recording_of_either_version_is_replayed(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path, version: str
+) -> None:
+    path = tmp_path / "a.cast"
+    run(environment, stallkit_command, "record", "-o", path, "--cast-version", version, "--", "echo", "hi")
+    told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
+    assert told["changes"][-1]["state"] == "gone" and told["problems"] == []
+    assert json.loads(path.read_text().splitlines()[0])["version"] == int(version)
 
 
-def test_a_token_that_is_printed_byte_by_byte_is_not_in_the_file(call: Call, tmp_path: Path) -> None:
+def test_a_token_that_is_printed_byte_by_byte_is_not_in_the_file(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     slow = f"import os, time\nfor byte in {TOKEN!r} + ' end\\n': os.write(1, byte.encode()); time.sleep(0.02)"
     for name, options in (("masked", []), ("plain", ["--no-redact"])):
         path = tmp_path / f"{name}.cast"
-        call("record", *options, "-o", path, "--", sys.executable, "-c", slow)
+        run(environment, stallkit_command, "record", *options, "-o", path, "--", sys.executable, "-c", slow)
         assert sum(event.code == "o" for event in events(path)) > 2, "it did not come in pieces"
     assert output(tmp_path / "plain.cast") == f"{TOKEN} end\r\n"
     masked = (tmp_path / "masked.cast").read_text()
@@ -169,27 +182,26 @@ def test_the_window_s_size_is_followed(stallkit_command: str, person: Any, tmp_p
     assert "70x15" in [event.data for event in events(path) if event.code == "r"]
 
 
-def test_the_terminal_is_restored_on_every_exit(stallkit_command: str, person: Any, tmp_path: Path) -> None:
-    for number in (None, signal.SIGTERM, signal.SIGHUP):
-        (at := tmp_path / str(number)).mkdir()
-        recorder = (
-            f"sh -c 'echo $$ > pid; exec {stallkit_command} record -o a.cast -- sh -c \"echo ready; read -r line\"'"
-        )
-        terminal = person("bash", "-c", f"cd {at}; stty -g > before; {recorder}; stty -g > after; echo over")
-        shows(terminal, "ready")
-        if number is None:
-            os.write(terminal.fileno(), b"\r")
-        else:
-            os.kill(int((at / "pid").read_text()), number)
-        shows(terminal, "over")
-        assert (at / "before").read_text() == (at / "after").read_text() != "", number
-        assert "ready" in output(at / "a.cast"), number
-
-
-def test_marks_come_from_another_terminal(
-    call: Call, stallkit_command: str, environment: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
+def test_the_terminal_is_restored_on_every_exit(
+    stallkit_command: str, person: Any, tmp_path: Path, number: int | None
 ) -> None:
-    none = call("mark", "working")
+    path = tmp_path / "a.cast"
+    program = "echo ready; read -r line"
+    recorder = f"sh -c 'echo $$ > pid; exec {stallkit_command} record -o {path} -- sh -c \"{program}\"'"
+    terminal = person("bash", "-c", f"stty -g > before; {recorder}; stty -g > after; echo over")
+    shows(terminal, "ready")
+    if number is None:
+        os.write(terminal.fileno(), b"\r")
+    else:
+        os.kill(int((tmp_path / "pid").read_text()), number)
+    shows(terminal, "over")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text() != ""
+    assert "ready" in output(path)
+
+
+def test_marks_come_from_another_terminal(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
+    none = run(environment, stallkit_command, "mark", "working")
     assert none.returncode == 4 and "no recording runs" in none.stderr
     paths = [tmp_path / "first.cast", tmp_path / "second.cast"]
     recorders = []
@@ -198,13 +210,13 @@ def test_marks_come_from_another_terminal(
         recorders.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
         wait_for(lambda path=path: path.exists() and '"ready' in path.read_text(), "the recorder")
     try:
-        assert call("mark", "waiting:confirm").returncode == 0
-        done = call("mark", "idle", "--recording", paths[0], "--json")
+        assert run(environment, stallkit_command, "mark", "waiting:confirm").returncode == 0
+        done = run(environment, stallkit_command, "mark", "idle", "--recording", paths[0], "--json")
         assert printed("mark", done)["file"] == str(paths[0].resolve())
         for wrong in ("wating", "waiting:nothing", "idle:confirm", ""):
-            refused = call("mark", wrong)
+            refused = run(environment, stallkit_command, "mark", wrong)
             assert refused.returncode == 64, wrong
-        assert call("mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
+        assert run(environment, stallkit_command, "mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
     finally:
         for recorder in recorders:
             recorder.send_signal(signal.SIGTERM)
@@ -217,7 +229,7 @@ def test_marks_come_from_another_terminal(
 
 
 def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
-    call: Call, stallkit_command: str, environment: dict[str, str], tmp_path: Path
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "a.cast"
     command = [stallkit_command, "record", "-o", str(path), "--", "sh", "-c", "echo ready; exec sleep 60"]
@@ -226,11 +238,21 @@ def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
     recorder.kill()
     recorder.wait()
     assert "ready" in output(path)
-    assert call("mark", "idle").returncode == 4
+    assert run(environment, stallkit_command, "mark", "idle").returncode == 4
 
 
-def test_what_cannot_be_started_says_so(call: Call, tmp_path: Path) -> None:
-    done = call("record", "-o", tmp_path / "a.cast", "--", "no-such-program")
+def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
+    stallkit_command: str, person: Any, tmp_path: Path
+) -> None:
+    terminal = person(stallkit_command, "replay", str(session(tmp_path / "a.cast")), "--speed", "2")
+    shows(terminal, "waiting:confirm, sure")
+    assert "Proceed? [y/N]" in terminal.capture().screen.text
+    assert ended(terminal) == 0
+    assert "right: 100.0%" in terminal.capture().screen.text
+
+
+def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
+    done = run(environment, stallkit_command, "record", "-o", tmp_path / "a.cast", "--", "no-such-program")
     assert done.returncode == 64 and "could not start" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "a.cast").exists()
     for options in (
@@ -240,12 +262,10 @@ def test_what_cannot_be_started_says_so(call: Call, tmp_path: Path) -> None:
         ["--mark-key", "C-m"],
         ["--mark-key", "x"],
     ):
-        assert call("record", *options, "--", "true").returncode == 64, options
+        assert run(environment, stallkit_command, "record", *options, "--", "true").returncode == 64, options
 
 
-def test_for_ends_it_and_the_kinds_are_kept(
-    call: Call, stallkit_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_for_ends_it_and_the_kinds_are_kept(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     path = tmp_path / "a.cast"
     command = [
         stallkit_command,
@@ -262,33 +282,35 @@ def test_for_ends_it_and_the_kinds_are_kept(
     ]
     recorder = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     wait_for(lambda: path.exists() and '\\"listening\\": true' in path.read_text(), "the facts")
-    call("mark", "waiting:confirm")
+    run(environment, stallkit_command, "mark", "waiting:confirm")
     assert recorder.wait(30) == 0 and recorder.stderr is not None
     recorder.stderr.close()
-    told = json.loads(call("replay", path, "--json").stdout)
+    told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
     assert told["agreement"] > 0.5 and told["changes"][-1]["certainty"] == "sure", told
     (case,) = cases(path, [])
     assert case.label.kind is Kind.CONFIRM and case.snapshot.screen.prompt_line.text == "Proceed? [y/N] "
 
 
-def test_options_behind_a_command_are_its_own(call: Call, tmp_path: Path) -> None:
+def test_options_behind_a_command_are_its_own(
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     path = tmp_path / "a.cast"
-    assert call("record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
+    assert run(environment, stallkit_command, "record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
     assert "-o there --json" in output(path)
     for words in (["record"], ["record", "--"], ["record", "-o"], ["record", "tmux:x", "--nope"]):
-        done = call(*words)
+        done = run(environment, stallkit_command, *words)
         assert done.returncode == 64 and done.stderr.startswith("stallkit"), words
 
 
+@pytest.mark.parametrize("option", ["--no-redact", "--overwrite"])
 def test_where_there_is_no_room_the_file_is_named_and_what_was_written_is_kept(
-    call: Call, environment: dict[str, str], tmp_path: Path
+    stallkit_command: str, environment: dict[str, str], tmp_path: Path, option: str
 ) -> None:
-    for option in ["--no-redact", "--overwrite"]:
-        path = tmp_path / "a.cast"
-        limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-"]
-        done = call("record", option, "-o", path, "--", "seq", "100000", before=limited)
-        assert done.returncode == 1 and done.stderr.count("\n") == 1, option
-        assert f"recording {path}: File too large; what was written before is kept" in done.stderr, option
-        problems: list[StallkitError] = []
-        assert any(event.code == "o" for event in Recording(path, problems).events()), option
-        assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == [], option
+    path = tmp_path / "a.cast"
+    limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-", stallkit_command]
+    done = run(environment, *limited, "record", option, "-o", path, "--", "seq", "100000")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"recording {path}: File too large; what was written before is kept" in done.stderr
+    problems: list[StallkitError] = []
+    assert any(event.code == "o" for event in Recording(path, problems).events())
+    assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == []

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 import pytest
 from stallkit_lab.record import pane_writer
@@ -59,19 +59,10 @@ class Recorder:
         return self.process.returncode, said
 
 
-Record = Callable[..., Recorder]
-
-
 @pytest.fixture
-def record(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Record]:
-    """Records a session until the end of the test; `file` is the recording's name."""
+def recorders() -> Iterator[list[Recorder]]:
     made: list[Recorder] = []
-
-    def begin(name: str, *options: str, file: str = "a.cast") -> Recorder:
-        made.append(Recorder(stallkit_command, server, name, tmp_path / file, *options))
-        return made[-1]
-
-    yield begin
+    yield made
     for one in made:
         if one.process.poll() is None:
             one.process.kill()
@@ -90,10 +81,12 @@ def played(path: Path) -> tuple[Player, list[str], Recording]:
     return player, codes, recording
 
 
-def test_a_pane_is_recorded_from_the_screen_that_it_shows(server: Server, record: Record) -> None:
+def test_a_pane_is_recorded_from_the_screen_that_it_shows(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
     before = transport.capture().screen
-    one = record("a")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     one.wait_for("listening")
     player, codes, _ = played(one.path)
     assert player.look(0, None).screen.lines == before.lines and codes[0] == "o"
@@ -108,9 +101,11 @@ def test_a_pane_is_recorded_from_the_screen_that_it_shows(server: Server, record
     assert transport.capture().alive, "the pane did not outlive its recording"
 
 
-def test_a_pane_that_ends_ends_the_recording(server: Server, record: Record) -> None:
+def test_a_pane_that_ends_ends_the_recording(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
-    one = record("a")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     one.wait_for("listening")
     server.tmux("resize-window", "-t", "=a:", "-x", "100", "-y", "30")
     one.wait_for("100x30")
@@ -126,34 +121,37 @@ def test_a_pane_that_ends_ends_the_recording(server: Server, record: Record) -> 
     assert '"x"' not in text or text.splitlines()[-1].endswith('"x", "3"]')
 
 
-def test_a_session_that_is_killed_ends_the_recording(server: Server, record: Record) -> None:
+def test_a_session_that_is_killed_ends_the_recording(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
     server.start("a", sys.executable, "-c", SHOWS, shows="www")
     server.start("b", "cat")
-    one = record("a")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     one.wait_for("listening")
     server.tmux("kill-session", "-t", "=a")
     assert one.stop(None)[0] == 0
     played(one.path)
 
 
-def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(server: Server, tmp_path: Path, record: Record) -> None:
+def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
     server.tmux("pipe-pane", "-t", "=a:", f"cat > {tmp_path / 'own'}")
-    one = record("a")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     code, said = one.stop(None)
     assert code == 1 and "piped elsewhere already" in said and not one.path.exists()
-    other = record("none", file="b.cast")
-    code, said = other.stop(None)
-    assert code == 4 and said.count("\n") == 1 and not other.path.exists(), "a pane that is not there"
     server.tmux("send-keys", "-t", "=a:", "hello", "Enter")
     server.wait(transport, "got hello")
     wait_for(lambda: b"got hello" in (tmp_path / "own").read_bytes(), "the user's own pipe")
 
 
-def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(server: Server, record: Record) -> None:
+def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
     flood = "import sys\ninput()\nfor n in range(300_000): print('x' * 78, n)\nprint('flood over', flush=True)\ninput()"
     transport = server.start("a", sys.executable, "-c", flood)
-    one = record("a", "--no-redact")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast", "--no-redact"))
     one.wait_for("listening")
     one.process.send_signal(signal.SIGSTOP)
     server.tmux("send-keys", "-t", "=a:", "Enter")
@@ -164,6 +162,15 @@ def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(server: Ser
     assert code == 0 and "bytes lost" in said
     _, codes, _ = played(one.path)
     assert "l" in codes, "the recording does not say that something is missing"
+
+
+def test_there_is_no_recording_of_a_pane_that_is_not_there(
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
+) -> None:
+    server.start("a", "cat")
+    recorders.append(one := Recorder(stallkit_command, server, "none", tmp_path / "a.cast"))
+    code, said = one.stop(None)
+    assert code == 4 and said.count("\n") == 1 and not one.path.exists()
 
 
 def test_the_tap_says_what_it_lost_and_hands_on_the_rest(tmp_path: Path) -> None:
@@ -215,12 +222,12 @@ def test_options_may_stand_behind_a_pane_s_name(stallkit_command: str, server: S
 
 
 def test_a_recorder_that_is_killed_leaves_no_folder(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: Record
+    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own := tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(own))
     server.start("a", "cat")
-    one = record("a")
+    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
     one.wait_for("listening")
     one.stop(signal.SIGKILL)
     assert list(own.iterdir()) == []
