@@ -64,19 +64,16 @@ def test_a_row_for_each_version_and_what_it_asks_for(home: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "front"),
-    [
+def test_what_was_not_captured_has_no_row(home: Path) -> None:
+    for name, front in [
         ("miss-a.txt", 'program = "acme"\ncaptured = "2026-11"'),
         ("todo-a.txt", 'program = "acme"\ncaptured = "2026-11"'),
         ("hit-nobody.txt", 'captured = "2026-11"'),
         ("hit-hand.txt", 'program = "acme"\ncaptured = "2026-11"\nnote = "hand-made, from notes"'),
         ("hit-broken.txt", "program = "),
-    ],
-)
-def test_what_was_not_captured_has_no_row(home: Path, name: str, front: str) -> None:
-    shot(home, f"asks/{name}", front)
-    assert rows(home) == []
+    ]:
+        shot(home, f"asks/{name}", front)
+        assert rows(home) == [], (name, front)
 
 
 def test_a_bar_in_a_name_keeps_the_table_whole() -> None:

@@ -18,23 +18,23 @@ from stallkit.packs.pack_schema import pack_schema
 from stallkit.testing import check_pack
 
 
-@pytest.mark.parametrize(
-    ("name", "distribution", "module", "program"),
-    [
+def test_names() -> None:
+    for name, distribution, module, program in [
         ("acme", "stallkit-acme", "stallkit_acme", "acme"),
         ("stallkit-acme", "stallkit-acme", "stallkit_acme", "acme"),
         ("Acme_Deploy.2", "stallkit-acme-deploy-2", "stallkit_acme_deploy_2", "acme-deploy-2"),
-    ],
-)
-def test_names(name: str, distribution: str, module: str, program: str) -> None:
-    names = names_of(name)
-    assert (names.distribution, names.module, names.program) == (distribution, module, program)
+    ]:
+        names = names_of(name)
+        assert (names.distribution, names.module, names.program) == (distribution, module, program), (
+            name,
+            distribution,
+        )
 
 
-@pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a/b", "../a", "é", "1st", "stallkit", "a$b", "a\n", "a" * 41])
-def test_what_is_no_name(name: str) -> None:
-    with pytest.raises(ValueError, match="is not a name for a"):
-        names_of(name)
+def test_what_is_no_name() -> None:
+    for name in ["", "-a", "a-", "a b", "a/b", "../a", "é", "1st", "stallkit", "a$b", "a\n", "a" * 41]:
+        with pytest.raises(ValueError, match="is not a name for a"):
+            names_of(name)
 
 
 @given(

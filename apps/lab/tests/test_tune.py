@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from hypothesis import HealthCheck, given, settings
 from stallkit_lab.corpus_lines import Case, Label
-from stallkit_lab.evaluate import corpus
 from stallkit_lab.evaluate.prediction import judge_case
-from stallkit_lab.lint.runner import examples_of
 from stallkit_lab.tune import idle_clauses, mutants, tune
 from strategies import Case as Packs
 from strategies import cases as packs_and_screens
@@ -17,7 +12,6 @@ from strategies import cases as packs_and_screens
 from stallkit.detect.engine import Engine, Rule
 from stallkit.detect.signature import Clause, Kind, Pack, Signature, State
 from stallkit.evidence.snapshot import Snapshot
-from stallkit.packs.registry import Engine as Installed
 from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 
@@ -100,13 +94,3 @@ def test_only_what_can_change_is_judged_again(drawn: Packs) -> None:
             != (new.state, new.kind, new.certainty, new.signature)
         ]
         assert list(effect.changed) == moved
-
-
-@pytest.mark.parametrize("name", ["shell_yn:yes_no", "claude_code:tool_permission"])
-def test_a_real_signature_on_its_pack(name: str) -> None:
-    engine = Installed.default()
-    one = next(found for found in engine.rules if found.name == name)
-    home = Path(__file__).parents[3] / "tests" / "corpus" / "agents.jsonl"
-    found = tune(one, engine.packs, list(corpus.load(home))[:60], examples_of(one.pack))
-    assert found.cases == 60
-    assert any(effect.broken for effect in found.effects)

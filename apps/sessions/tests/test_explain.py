@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.explain import CRASHED, DROP, STOPPED, EndFacts, event_of, explain
+from stallkit_sessions.explain import CRASHED, DROP, DYING_S, PATIENCE_S, STOPPED, EndFacts, complete, event_of, explain
 from stallkit_sessions.model import Cause, Order, Source, Status
 
 from stallkit.transports.base import Presence
@@ -23,9 +22,8 @@ def dead(code: int | None = None, signal: int | None = None) -> PaneFacts:
     return PaneFacts(HERE, dead=True, code=code, signal=signal)
 
 
-@pytest.mark.parametrize(
-    ("facts", "cause", "status", "event"),
-    [
+def test_a_program_in_a_pane() -> None:
+    for facts, cause, status, event in [
         (EndFacts(dead(0)), Cause.EXITED, Status(Source.PANE, 0), STOPPED),
         (EndFacts(dead(3)), Cause.EXITED, Status(Source.PANE, 3), CRASHED),
         (EndFacts(dead(signal=9)), Cause.SIGNALLED, Status(Source.PANE, signal=9), CRASHED),
@@ -37,12 +35,10 @@ def dead(code: int | None = None, signal: int | None = None) -> PaneFacts:
         (EndFacts(LOST, ServerEnd.GONE, same_boot=False), Cause.MACHINE_RESTARTED, None, DROP),
         (EndFacts(dead(143), order=Order.STOP), Cause.STOPPED, Status(Source.PANE, 143), STOPPED),
         (EndFacts(LOST, order=Order.REPLACE), Cause.REPLACED, None, STOPPED),
-    ],
-)
-def test_a_program_in_a_pane(facts: EndFacts, cause: Cause, status: Status | None, event: str) -> None:
-    found = explain(facts)
-    assert found is not None
-    assert (found.cause, found.status, event_of(found)) == (cause, status, event)
+    ]:
+        found = explain(facts)
+        assert found is not None, (facts, cause)
+        assert (found.cause, found.status, event_of(found)) == (cause, status, event), (facts, cause)
 
 
 RUNS = ContainerFacts(HERE, running=True)
@@ -52,9 +48,8 @@ ITSELF = ContainerFacts(AWAY, removes_itself=True)
 UNANSWERED = ContainerFacts(DARK)
 
 
-@pytest.mark.parametrize(
-    ("pane", "container", "cause", "status"),
-    [
+def test_a_container() -> None:
+    for pane, container, cause, status in [
         (dead(7), evolve(ENDED, event_code=7, inspect_code=7), Cause.EXITED, Status(Source.EVENT, 7)),
         (dead(0), evolve(ENDED, inspect_code=0), Cause.EXITED, Status(Source.INSPECT, 0)),
         (dead(7), ITSELF, Cause.EXITED, Status(Source.CLIENT, 7)),
@@ -84,33 +79,69 @@ UNANSWERED = ContainerFacts(DARK)
         (dead(125), REMOVED, Cause.NOT_STARTED, None),  # no such image
         (dead(125), evolve(REMOVED, seen_to_start=True), Cause.CONTAINER_REMOVED, None),
         (dead(125), evolve(ITSELF, seen_to_start=False), Cause.NOT_STARTED, None),
-    ],
-)
-def test_a_container(pane: PaneFacts, container: ContainerFacts, cause: Cause, status: Status | None) -> None:
-    found = explain(EndFacts(pane, container=container))
-    assert found is not None
-    assert (found.cause, found.status) == (cause, status)
+    ]:
+        found = explain(EndFacts(pane, container=container))
+        assert found is not None, (pane, container)
+        assert (found.cause, found.status) == (cause, status), (pane, container)
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        EndFacts(ALIVE),
-        EndFacts(ALIVE, order=Order.STOP),
-        EndFacts(ALIVE, container=RUNS),
-        EndFacts(ALIVE, container=UNANSWERED),
-        EndFacts(ALIVE, container=REMOVED),  # which its client has not made yet
-        EndFacts(ALIVE, container=evolve(ENDED, started=False)),
-        EndFacts(ALIVE, container=evolve(UNANSWERED, engine_died=True)),
-        EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN),
-        EndFacts(PaneFacts(AWAY), ServerEnd.UNSEEN),
-        EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, container=RUNS),
-    ],
-)
-def test_what_lives_or_was_not_seen_has_not_ended(facts: EndFacts) -> None:
-    assert explain(facts) is None
+def test_what_lives_or_was_not_seen_has_not_ended() -> None:
+    wrong = [
+        facts
+        for facts in [
+            EndFacts(ALIVE),
+            EndFacts(ALIVE, order=Order.STOP),
+            EndFacts(ALIVE, container=RUNS),
+            EndFacts(ALIVE, container=UNANSWERED),
+            EndFacts(ALIVE, container=REMOVED),  # which its client has not made yet
+            EndFacts(ALIVE, container=evolve(ENDED, started=False)),
+            EndFacts(ALIVE, container=evolve(UNANSWERED, engine_died=True)),
+            EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN),
+            EndFacts(PaneFacts(AWAY), ServerEnd.UNSEEN),
+            EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, container=RUNS),
+        ]
+        if explain(facts) is not None
+    ]
+    assert wrong == []
 
 
+# --- how long an end is left unexplained: until the last witness spoke, and never for long ---
+SAID = {
+    "an exit code": EndFacts(evolve(BLANK, code=0)),
+    "a signal": EndFacts(evolve(BLANK, signal=9)),
+    "its session was killed": EndFacts(LOST, ServerEnd.LIVES),
+    "kill-server": EndFacts(LOST, ServerEnd.ENDED),
+    "kill -9 of tmux": EndFacts(LOST, ServerEnd.CRASHED),
+    "another boot": EndFacts(PaneFacts(DARK), ServerEnd.UNSEEN, same_boot=False),
+    "a container's event": EndFacts(ALIVE, container=evolve(ENDED, event_code=0)),
+    "the engine, whose events were heard": EndFacts(ALIVE, container=evolve(ENDED, heard=True, inspect_code=0)),
+    "it runs on without its terminal": EndFacts(LOST, container=evolve(ENDED, running=True)),
+}
+UNSAID = {
+    "no status yet": EndFacts(BLANK),
+    "how its server ended": EndFacts(LOST, ServerEnd.GONE),
+    "nobody could look": EndFacts(LOST, ServerEnd.UNSEEN),
+    "an engine that was not asked yet": EndFacts(ALIVE, container=evolve(ENDED, heard=True)),
+    "the engine's word, where its client has spoken": EndFacts(evolve(BLANK, code=0), container=ENDED),
+    "a client that may be detached": EndFacts(evolve(BLANK, code=0), container=evolve(ENDED, running=True)),
+}
+
+
+def test_what_is_known_is_told_at_once() -> None:
+    wrong = [facts for facts in SAID.values() if not (complete(facts, 0.0))]
+    assert wrong == []
+
+
+def test_who_knows_is_waited_for_but_not_for_ever() -> None:
+    dying = EndFacts(LOST, ServerEnd.LIVES, program_lives=True)
+    assert not complete(dying, DYING_S * 0.99) and complete(dying, DYING_S)
+    for facts in UNSAID.values():
+        assert not complete(facts, 0.0), facts
+        assert not complete(facts, PATIENCE_S * 0.99), facts
+        assert complete(facts, PATIENCE_S), facts
+
+
+# --- whatever the witnesses say ---
 codes = st.none() | st.integers(0, 255)
 signals = st.none() | st.integers(1, 64)
 panes = st.builds(PaneFacts, st.sampled_from(Presence), st.booleans(), codes, signals)

@@ -22,7 +22,6 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 EXITED = EndFacts(PaneFacts(Presence.THERE, dead=True, code=3))
 KILLED = EndFacts(PaneFacts(Presence.THERE, dead=True, signal=15))
 CRASHED = EndFacts(PaneFacts(Presence.GONE), ServerEnd.CRASHED)
-LIVES = EndFacts(PaneFacts(Presence.THERE))
 SERVER = "100 1700000000"
 
 
@@ -65,13 +64,11 @@ def test_of_many_who_see_it_one_writes_it(register: Register, tmp_path: Path) ->
     assert finals(register) == [("a", "session_crashed")]
 
 
-@pytest.mark.parametrize(
-    "facts", [LIVES, EndFacts(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN)], ids=["it lives", "nobody could look"]
-)
-def test_nothing_is_written_of_what_did_not_end(register: Register, tmp_path: Path, facts: EndFacts) -> None:
-    ended = EndedSession(running(register, tmp_path, "a"), facts)
-    assert finalize(register, [ended], NOW) == []
-    assert isinstance(register.latest("a"), RunningSession)
+def test_nothing_is_written_of_what_did_not_end(register: Register, tmp_path: Path) -> None:
+    one = running(register, tmp_path, "a")
+    for facts in (EndFacts(PaneFacts(Presence.THERE)), EndFacts(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN)):
+        assert finalize(register, [EndedSession(one, facts)], NOW) == [], facts
+        assert isinstance(register.latest("a"), RunningSession)
 
 
 def test_an_order_counts_that_was_written_after_the_session_was_read(register: Register, tmp_path: Path) -> None:
@@ -94,11 +91,8 @@ def test_what_was_seen_last_stands_in_for_a_pane_that_is_gone(register: Register
     [record] = finalize(register, [EndedSession(living, CRASHED)], NOW)
     assert (record.screen, record.screen_at) == (("working",), NOW - 5)
     assert [verdict["state"] for verdict in record.verdicts] == ["working"]
-
-
-def test_nobody_saw_anything_of_it(register: Register, tmp_path: Path) -> None:
-    [record] = finalize(register, [EndedSession(running(register, tmp_path, "a"), CRASHED)], NOW)
-    assert (record.screen, record.screen_at, record.verdicts, record.status) == (None, None, (), None)
+    [unseen] = finalize(register, [EndedSession(running(register, tmp_path, "b"), CRASHED)], NOW)
+    assert (unseen.screen, unseen.screen_at, unseen.verdicts, unseen.status) == (None, None, (), None)
 
 
 def test_a_screen_is_cut_and_masked_in_record_and_event(register: Register, tmp_path: Path) -> None:
@@ -164,10 +158,10 @@ def test_deaths_alike_are_counted_until_one_is_not(register: Register, tmp_path:
     assert counted == [0, 1, 2, 0, 0]
 
 
-@pytest.mark.parametrize("name", ["gone", "\udcff", "a\nb"])
-def test_a_directory_that_is_not_there_is_no_reason_not_to_tell(register: Register, tmp_path: Path, name: str) -> None:
-    [record] = finalize(register, [EndedSession(running(register, tmp_path / name, "a"), EXITED)], NOW)
-    assert record.status == Status(Source.PANE, code=3)
+def test_a_directory_that_is_not_there_is_no_reason_not_to_tell(register: Register, tmp_path: Path) -> None:
+    for name in ["gone", "\udcff", "a\nb"]:
+        [record] = finalize(register, [EndedSession(running(register, tmp_path / name, "a"), EXITED)], NOW)
+        assert record.status == Status(Source.PANE, code=3), name
 
 
 def test_who_listens_on_its_ports_is_told(register: Register, tmp_path: Path) -> None:

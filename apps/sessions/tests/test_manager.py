@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from stallkit_sessions import ExitRecord, Sessions
+from stallkit_sessions.explain import start_command
+from stallkit_sessions.lifecycle import stop
 from stallkit_sessions.model import Cause, Session
+from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
 
 from stallkit import SessionGone, check
 from stallkit.errors import StartRefused
+from stallkit.jsonio import structure, unstructure
 from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
@@ -49,3 +54,50 @@ def test_what_cannot_be(house: House) -> None:
         for act in (sessions.stop, sessions.open):
             with pytest.raises(SessionGone):
                 act("a")
+
+
+# --- agents that are started with hooks ---
+def agent(house: House) -> str:
+    """A program called claude that shows its command line."""
+    file = house.work / "claude"
+    file.write_text('#!/bin/sh\necho "$@" >args\nexec cat\n')
+    file.chmod(0o755)
+    return str(file)
+
+
+def words(house: House) -> list[str]:
+    file = house.work / "args"
+    wait_for(lambda: file.exists() and file.read_text(), "the agent's command line")
+    return file.read_text().split()
+
+
+def test_the_files_of_a_start_go_with_it(house: House) -> None:
+    session = house.start("a", agent(house), "--continue", hooks=True)
+    option, settings, rest = words(house)
+    assert (option, rest) == ("--settings", "--continue")
+    folder = house.state / "hooks" / session.id
+    assert Path(settings).parent == folder and folder.stat().st_mode & 0o777 == 0o700
+    found = house.register.latest("a")
+    assert isinstance(found, RunningSession) and found.session.command == session.command  # as it was given
+    record = stop(house.register, found)
+    assert not folder.exists()
+    assert " --hooks -- " in start_command(record.session)
+
+
+def test_without_the_option_nothing_is_added(house: House) -> None:
+    session = house.start("a", agent(house), "--continue")
+    assert words(house) == ["--continue"]
+    assert not (house.state / "hooks").exists()
+    assert "--hooks" not in start_command(session)
+    plain = unstructure(session)
+    assert "hooks" not in plain and structure(plain, Session) == session  # as older versions write it
+
+
+def test_hooks_that_cannot_be_made_start_nothing(house: House) -> None:
+    house.state.mkdir(exist_ok=True)
+    (house.state / "hooks").write_text("in the way")
+    with pytest.raises(StartRefused, match="without --hooks"):
+        house.start("a", agent(house), hooks=True)
+    assert house.register.latest("a") is None
+    with Sessions(house.state / "sessions.db") as sessions, pytest.raises(ValueError, match="no sandbox"):
+        sessions.start("a", ["claude"], engine="bwrap", hooks=True)

@@ -49,9 +49,8 @@ def test_all_of_it_is_read() -> None:
     assert (found.interactive, found.pull_request, found.branch) == (True, 17, "fix/login")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "says"),
-    [
+def test_a_mistake_is_one_line_that_says_where() -> None:
+    for old, new, line, says in [
         ('name = "web"', 'name = "../web"', 2, "letters"),
         ('name = "web"', 'name = "web"\nnam = 1', 3, "unknown key nam"),
         ('engine = "docker"', 'engine = "lxc"', 3, "none of docker"),
@@ -74,14 +73,12 @@ def test_all_of_it_is_read() -> None:
         ('"http://10.0.0.1:8888"', '"10.0.0.1:1"', 25, "no address of a proxy"),
         ("pull_request = 17", "", 11, "no pull request"),
         ('["/usr/bin/jq"]', '["/usr/bin/jq", "/bin/jq"]', 14, "same name"),
-    ],
-)
-def test_a_mistake_is_one_line_that_says_where(old: str, new: str, line: int, says: str) -> None:
-    assert old in WHOLE
-    with pytest.raises(ConfigError, match=says) as raised:
-        read_manifest(WHOLE.replace(old, new), "web.toml")
-    assert raised.value.line == line and "\n" not in str(raised.value)
-    assert "pw" not in str(raised.value) and "ghp_token" not in str(raised.value)
+    ]:
+        assert old in WHOLE, (old, new)
+        with pytest.raises(ConfigError, match=says) as raised:
+            read_manifest(WHOLE.replace(old, new), "web.toml")
+        assert raised.value.line == line and "\n" not in str(raised.value), (old, new)
+        assert "pw" not in str(raised.value) and "ghp_token" not in str(raised.value), (old, new)
 
 
 def test_what_is_no_toml_says_so() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import Callable
 
 import pytest
 from stallkit_sessions import monitor_client
-from stallkit_sessions.lifecycle import finalize_now, stop
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session
+from stallkit_sessions.lifecycle import stop
+from stallkit_sessions.model import Cause, Order, Session
 from stallkit_sessions.monitor import Monitor
 from stallkit_sessions.outbox import FINAL
-from stallkit_sessions.register import Register, RunningSession, Sight
+from stallkit_sessions.register import RunningSession, Sight
 from started import House, alive
 from terminals import HEARD, wait_for
 
@@ -41,69 +40,51 @@ def told(house: House, name: str) -> dict[str, object]:
     return house.final(name)
 
 
-def ends(house: House, name: str, how: Callable[[Session], object], *command: str) -> dict[str, object]:
-    session = house.start(name, *command)
-    how(session)
-    return told(house, name)
-
-
 def kill(session: Session) -> None:
     os.kill(program(session), signal.SIGKILL)
 
 
-EXITS = {"0": ("session_stopped", 0), "3": ("session_crashed", 3), "137": ("session_crashed", 137)}
-
-
-@pytest.mark.parametrize("code", EXITS)
-def test_it_ended_by_itself(house: House, code: str) -> None:
-    event = ends(house, "a", lambda session: None, "sh", "-c", f"echo one; echo two; {HEARD}; exit {code}")
-    assert (event["event"], event["exit_code"]) == EXITS[code]
-    assert (event["signal"], event["source"], event["lines"]) == (None, "pane_dead_status", 2)
-
-
-def test_a_signal_ended_it(house: House) -> None:
-    event = ends(house, "a", kill)
-    assert (event["event"], event["cause"], event["signal"], event["exit_code"]) == (
-        "session_crashed", "signalled", 9, None,
-    )  # fmt: skip
-
-
-def test_its_session_was_killed(house: House) -> None:
+def test_each_end_of_a_program_is_told_as_what_it_was(house: House) -> None:
     house.start("keeper")
-    event = ends(house, "a", lambda session: house.tmux("kill-session", "-t", "=a"))
-    assert (event["event"], event["cause"], event["exit_code"]) == ("session_drop", "session killed", None)
-
-
-def test_its_pane_was_given_to_another_program(house: House) -> None:
-    event = ends(house, "a", lambda session: house.tmux("respawn-pane", "-k", "-t", "=a:", "cat"))
-    assert (event["event"], event["cause"]) == ("session_drop", "session killed")
-    assert "respawn-pane" in str(event["why"])
-
-
-def test_its_last_session_was_killed_and_the_server_went_with_it(house: House) -> None:
-    event = ends(house, "a", lambda session: house.tmux("kill-session", "-t", "=a"))
-    assert (event["event"], event["cause"]) == ("session_drop", "tmux server ended")
-
-
-@pytest.mark.parametrize(
-    "how, cause",
-    [
-        (lambda house: house.tmux("kill-server"), "tmux server ended"),
-        (lambda house: os.kill(house.tmux_pid, signal.SIGTERM), "tmux server ended"),
-        (lambda house: house.kill_tmux(), "tmux server crashed"),
-    ],
-    ids=["kill-server", "TERM", "KILL"],
-)
-def test_its_server_ended(house: House, how: Callable[[House], object], cause: str) -> None:
-    names = [f"s{number}" for number in range(5)]
-    for name in names:
+    for code in (0, 3, 137):
+        house.start(f"exit{code}", "sh", "-c", f"echo one; echo two; {HEARD}; exit {code}")
+    kill(house.start("kill"))
+    for name in ("gone", "given"):
         house.start(name)
-    how(house)
-    events = [told(house, name) for name in names]
-    assert {(one["event"], one["cause"], one["exit_code"]) for one in events} == {("session_drop", cause, None)}
-    incidents = [one for one in house.events() if one["event"] == "incident"]
-    assert [one["sessions"] for one in incidents] == [names]
-    assert {one["incident"] for one in events} == {incidents[0]["incident"]}
+    house.tmux("kill-session", "-t", "=gone")
+    house.tmux("respawn-pane", "-k", "-t", "=given:", "cat")
+    for code in (0, 3, 137):
+        event = told(house, f"exit{code}")
+        assert (event["event"], event["exit_code"]) == ("session_crashed" if code else "session_stopped", code)
+        assert (event["signal"], event["source"], event["lines"]) == (None, "pane_dead_status", 2)
+    rest = {name: told(house, name) for name in ("kill", "gone", "given")}
+    assert {name: (one["event"], one["cause"], one["signal"], one["exit_code"]) for name, one in rest.items()} == {
+        "kill": ("session_crashed", "signalled", 9, None),
+        "gone": ("session_drop", "session killed", None, None),
+        "given": ("session_drop", "session killed", None, None),
+    }
+    assert "respawn-pane" in str(rest["given"]["why"])
+    assert (house.state / "monitor.log").read_text() == ""
+
+
+def test_sessions_that_end_with_their_server_are_one_incident(house: House) -> None:
+    ends: dict[str, tuple[Callable[[], object], str]] = {
+        "command": (lambda: house.tmux("kill-server"), "tmux server ended"),
+        "term": (lambda: os.kill(house.tmux_pid, signal.SIGTERM), "tmux server ended"),
+        "kill": (house.kill_tmux, "tmux server crashed"),
+    }
+    for scene, (how, cause) in ends.items():
+        names = [f"{scene}{number}" for number in range(3)]
+        for name in names:
+            house.start(name)
+        how()
+        events = [told(house, name) for name in names]
+        assert {(one["event"], one["cause"], one["exit_code"]) for one in events} == {("session_drop", cause, None)}
+        incidents = [one for one in house.events() if one["event"] == "incident"]
+        assert incidents[-1]["sessions"] == names
+        assert {one["incident"] for one in events} == {incidents[-1]["incident"]}
+    assert len(incidents) == len(ends)
+    assert (house.state / "monitor.log").read_text() == ""
 
 
 @pytest.mark.parametrize("screens", [False, True])
@@ -127,41 +108,23 @@ def test_what_it_showed_last_is_in_the_record_of_one_that_vanished(house: House,
     assert record.verdicts
 
 
-def test_a_server_that_does_not_answer_ended_nothing(house: House) -> None:
-    house.start("a")
-    pid = house.tmux_pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        finalize_now(house.register)
-        finalize_now(house.register)
-        assert isinstance(house.register.latest("a"), RunningSession)
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert [one["event"] for one in house.events()] == ["session_started"]
-    finalize_now(house.register)
-    assert isinstance(house.register.latest("a"), RunningSession)
-
-
-ALONE = {
-    "exit": (lambda house, session: house.tmux("send-keys", "-t", "=a:", "Enter"), Cause.EXITED, 5),
-    "kill -9": (lambda house, session: kill(session), Cause.SIGNALLED, None),
-    "kill-session": (lambda house, session: house.tmux("kill-session", "-t", "=a"), Cause.SESSION_KILLED, None),
-    "kill-server": (lambda house, session: house.tmux("kill-server"), Cause.SERVER_GONE, None),
-    "kill -9 of tmux": (lambda house, session: house.kill_tmux(), Cause.SERVER_GONE, None),
-}
-
-
-@pytest.mark.parametrize("how, cause, code", ALONE.values(), ids=ALONE)
-def test_it_ended_while_no_monitor_was_there(
-    house: House, how: Callable[[House, Session], object], cause: Cause, code: int | None
+def test_what_ended_while_no_monitor_was_there_is_told_by_the_next_who_asks_and_no_code_is_made_up(
+    house: House,
 ) -> None:
-    """No code is made up, and the next who asks tells of it, once."""
-    house.start("keeper")
-    session = house.start("a", "sh", "-c", "read line; exit 5")
-    house.kill_monitor()
-    how(house, session)
-    assert house.end_of("a").cause is cause
-    assert house.final("a")["exit_code"] == code
+    ends: list[tuple[Callable[[Session], object], Cause, int | None]] = [
+        (lambda one: house.tmux("send-keys", "-t", f"={one.name}:", "Enter"), Cause.EXITED, 5),
+        (kill, Cause.SIGNALLED, None),
+        (lambda one: house.tmux("kill-session", "-t", f"={one.name}"), Cause.SESSION_KILLED, None),
+        (lambda one: house.tmux("kill-server"), Cause.SERVER_GONE, None),
+        (lambda one: house.kill_tmux(), Cause.SERVER_GONE, None),
+    ]
+    for number, (how, cause, code) in enumerate(ends):
+        house.start(f"keeper{number}")
+        session = house.start(f"a{number}", "sh", "-c", "read line; exit 5")
+        house.kill_monitor()
+        how(session)
+        assert house.end_of(session.name).cause is cause, number
+        assert house.final(session.name)["exit_code"] == code
 
 
 def test_it_is_killed_at_any_moment(house: House) -> None:
@@ -255,14 +218,14 @@ def test_a_failed_pass_does_not_end_it(
     assert "no more processes" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("lives", [False, True], ids=["who gave it was killed", "who gave it lives"])
-def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: bool) -> None:
+def test_an_order_that_nobody_carries_out_is_taken_back(house: House) -> None:
     """Or whatever ends the session, days later, would be told as that."""
-    session = house.start("a")
-    house.kill_monitor()
     ours = stat_of(os.getpid())
     assert ours is not None
-    house.register.order(session.id, Order.STOP, (os.getpid(), ours.started if lives else ours.started + 1))
+    left, kept = house.start("left"), house.start("kept")
+    house.kill_monitor()
+    house.register.order(left.id, Order.STOP, (os.getpid(), ours.started + 1))  # who gave it was killed
+    house.register.order(kept.id, Order.STOP, (os.getpid(), ours.started))
     monitor = Monitor(house.register, None, order_s=0.0)
 
     async def twice() -> None:
@@ -273,9 +236,8 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House, lives: boo
         await running
 
     asyncio.run(asyncio.wait_for(twice(), 20))
-    living = house.register.latest("a")
-    assert isinstance(living, RunningSession)
-    assert living.order is (Order.STOP if lives else None)
+    orders = {one.session.name: one.order for one in house.register.living()}
+    assert orders == {"left": None, "kept": Order.STOP}
 
 
 def test_of_two_one_stays(house: House) -> None:
@@ -304,24 +266,3 @@ def test_its_end_leaves_sessions_and_nothing_else(house: House) -> None:
     wait_for(lambda: not any(alive(int(child)) for child in children), "the end of its clients")
     assert alive(program(session))
     assert (house.state / "monitor.log").read_text() == ""
-
-
-def test_its_log_is_empty_after_ends_of_every_kind(house: House) -> None:
-    for name in ("a", "b"):
-        house.start(name, sys.executable, "-c", "raise SystemExit(4)")
-        told(house, name)
-    house.start("c")
-    house.tmux("kill-server")
-    told(house, "c")
-    assert (house.state / "monitor.log").read_text() == ""
-
-
-def test_records_stay_when_the_state_directory_is_taken_up_again(house: House) -> None:
-    house.start("a", "sh", "-c", "exit 3")
-    told(house, "a")
-    house.kill_monitor()
-    other = Register(house.state / "sessions.db")
-    try:
-        assert isinstance(other.latest("a"), ExitRecord)
-    finally:
-        other.close()

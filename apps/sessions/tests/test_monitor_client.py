@@ -35,12 +35,8 @@ def kept(house: House) -> None:
     house.register.claim(house.session("a"), (os.getpid(), 1))
 
 
-def test_where_none_lives_nobody_answers(house: House) -> None:
-    assert not post.held(house.state)
-    assert not post.ask()
-
-
 def test_one_is_started_and_answers(house: House) -> None:
+    assert not post.held(house.state) and not post.ask()
     kept(house)
     post.ensure()
     [pid] = house.monitors
@@ -110,28 +106,20 @@ def test_one_that_is_stopped_holds_nobody_up(house: House) -> None:
     wait_for(post.ask, "an answer")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_when_told_also_where_the_shell_ignores_interrupts(house: House, number: int) -> None:
+def test_it_ends_when_told_whoever_waits_for_an_answer_and_whatever_the_shell_ignores(house: House) -> None:
     kept(house)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        post.ensure()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    [pid] = house.monitors
-    os.kill(pid, number)
-    wait_for(lambda: not alive(pid), "its end")
-    assert not post.held(house.state)
-
-
-def test_who_waits_for_an_answer_does_not_hold_up_its_end(house: House) -> None:
-    kept(house)
-    post.ensure()
-    [pid] = house.monitors
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(str(house.state / post.SOCKET))
-        os.kill(pid, signal.SIGTERM)
-        wait_for(lambda: not alive(pid), "its end")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            post.ensure()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        [pid] = house.monitors
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(house.state / post.SOCKET))
+            os.kill(pid, number)
+            wait_for(lambda pid=pid: not alive(pid), "its end")
+        assert not post.held(house.state)
 
 
 def test_one_of_the_version_before_counts_as_one_that_does_not_answer(house: House) -> None:
@@ -166,14 +154,11 @@ def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
 
 
 def test_where_none_can_be_started_it_says_why(house: House) -> None:
-    house.state.mkdir()
-    (house.state / post.SOCKET).mkdir()
-    with pytest.raises(StoreError, match="watched by the commands alone"):
-        post.ensure()
-
-
-def test_a_state_directory_that_cannot_be(house: House) -> None:
     house.state.write_text("a file")
     with pytest.raises(StoreError, match="is not a directory"):
         post.ensure()
     assert not post.ask()
+    house.state.unlink()
+    (house.state / post.SOCKET).mkdir(parents=True)
+    with pytest.raises(StoreError, match="watched by the commands alone"):
+        post.ensure()

@@ -1,4 +1,4 @@
-"""Each event is written out once and in order, whoever is killed between the log and the register."""
+"""Each event is written once and in order to both logs, whoever is killed and whatever stands in the way of one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
+from stallkit_sessions.end_facts import PaneFacts
+from stallkit_sessions.explain import EndFacts
+from stallkit_sessions.finalize import EndedSession, finalize, write_out
 from stallkit_sessions.model import Session
 from stallkit_sessions.outbox import OutEvent, drain
-from stallkit_sessions.register import Register
+from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StoreError
+from stallkit.transports.base import Presence
 
 DRAIN = """
 import sys
@@ -35,8 +40,10 @@ print(drain(Register(Path(sys.argv[1])), write), "left", flush=True)
 
 
 @pytest.fixture
-def register(tmp_path: Path) -> Iterator[Register]:
-    made = Register(tmp_path / "sessions.db")
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Register]:
+    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "work").mkdir()
+    made = Register(tmp_path / "state" / "sessions.db")
     yield made
     made.close()
 
@@ -91,7 +98,7 @@ def test_a_stopped_writer_holds_nobody_up(register: Register) -> None:
 
 
 @pytest.mark.e2e  # real processes
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_kill_9_writes_nothing_twice(register: Register, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     directories = [tmp_path / str(number) for number in range(10)]
@@ -139,3 +146,88 @@ def test_the_lock_is_not_inherited(register: Register) -> None:
         for child in children:
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
+
+
+# --- both logs ---
+EXITED = EndFacts(PaneFacts(Presence.THERE, dead=True, code=0))
+
+
+def ended(register: Register, folder: Path, name: str = "a") -> None:
+    """A session that ran in FOLDER/work, and exited."""
+    session = Session(name, f"id-{name}", ("x", "y"), str(folder / "work"), 1_700_000_000.0, "boot")
+    register.claim(session, (1, 1))
+    register.bound(session.id, "100 1700000000 %1 200")
+    living = register.get(session.id)
+    assert isinstance(living, RunningSession)
+    finalize(register, [EndedSession(living, EXITED)])
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_both_logs_have_the_same_events_in_order(register: Register, tmp_path: Path) -> None:
+    ended(register, tmp_path)
+    assert write_out(register) == 0
+    assert write_out(register) == 0
+    here = lines(tmp_path / "state" / "events.jsonl")
+    assert here == lines(tmp_path / "work" / ".stallkit" / "runtime.log")
+    assert [one["event"] for one in here] == ["session_started", "session_stopped"]
+    assert (here[0]["command"], here[1]["exit_code"], here[1]["target"]) == (["x", "y"], 0, "a")
+
+
+class Killed(Register):
+    """The process is killed between an event's write and the note of it."""
+
+    def written(self, id: str) -> None:
+        raise KeyboardInterrupt
+
+
+def test_who_was_killed_after_a_write_does_not_write_it_again(register: Register, tmp_path: Path) -> None:
+    ended(register, tmp_path)
+    killed = Killed(register.path)
+    with pytest.raises(KeyboardInterrupt):
+        write_out(killed)
+    killed.close()
+    write_out(register)
+    for log in (tmp_path / "state" / "events.jsonl", tmp_path / "work" / ".stallkit" / "runtime.log"):
+        assert [one["event"] for one in lines(log)] == ["session_started", "session_stopped"]
+
+
+def test_a_link_or_a_directory_that_is_gone_leaves_the_log_of_the_state_directory(
+    register: Register, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "elsewhere").mkdir(exist_ok=True)
+        if name == "a":
+            (tmp_path / "work" / ".stallkit").symlink_to(tmp_path / "elsewhere")
+        ended(register, tmp_path, name)
+        assert write_out(register) == 0
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+        assert len(lines(tmp_path / "state" / "events.jsonl")) == (2 if name == "a" else 4)
+        shutil.rmtree(tmp_path / "work", ignore_errors=True)
+        assert not (tmp_path / "work").exists()
+
+
+def test_what_cannot_be_written_is_written_later(register: Register, tmp_path: Path) -> None:
+    log = tmp_path / "state" / "events.jsonl"
+    log.mkdir()
+    ended(register, tmp_path)
+    assert write_out(register) == 2
+    assert not (tmp_path / "work" / ".stallkit").exists()
+    log.rmdir()
+    assert write_out(register) == 0
+    assert [one["event"] for one in lines(log)] == ["session_started", "session_stopped"]
+
+
+def test_an_incident_has_no_directory(register: Register, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        session = Session(name, f"id-{name}", ("x",), str(tmp_path / "work"), 1_700_000_000.0, "another boot")
+        register.claim(session, (1, 1))
+        register.bound(session.id, f"100 1700000000 %{ord(name)} 200")
+    facts = EndFacts(PaneFacts(Presence.UNSEEN), same_boot=False)
+    finalize(register, [EndedSession(living, facts) for living in register.living()])
+    assert write_out(register) == 0
+    told = [one["event"] for one in lines(tmp_path / "state" / "events.jsonl")]
+    assert told == [*["session_started"] * 2, "incident", *["session_drop"] * 2]
+    assert "incident" not in [one["event"] for one in lines(tmp_path / "work" / ".stallkit" / "runtime.log")]

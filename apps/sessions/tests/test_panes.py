@@ -20,7 +20,7 @@ from terminals import Server, wait_for
 from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import Presence
-from stallkit.transports.tmux.identity import Identity, valid_name
+from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
 
@@ -66,18 +66,11 @@ def shell(script: str) -> Sequence[str]:
     return "sh", "-c", script
 
 
-@pytest.mark.parametrize("name", ["a", "_", "0", "worker-1", "A_b-C", "x" * 64])
-def test_valid_names(name: str) -> None:
-    assert valid_name(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["", "-a", "a.b", "a:b", "=a", "$1", "@1", "%1", "a b", "ä", "a\n", "x" * 65, "a/b", "#S"]
-)
-def test_names_that_are_not_valid_never_reach_tmux(starter: Starter, name: str) -> None:
-    with pytest.raises(ValueError, match="not a name for a session"):
-        starter.begin(name, "cat")
-    assert starter.server.tmux("list-sessions", "-F", "#{session_name}").split() == ["keeper"]
+def test_names_that_are_not_valid_never_reach_tmux(starter: Starter) -> None:
+    for name in ["", "-a", "a.b", "a:b", "=a", "$1", "@1", "%1", "a b", "ä", "a\n", "x" * 65, "a/b", "#S"]:
+        with pytest.raises(ValueError, match="not a name for a session"):
+            starter.begin(name, "cat")
+        assert starter.server.tmux("list-sessions", "-F", "#{session_name}").split() == ["keeper"], name
 
 
 WORDS = ["printf x;", "a;", ";", "$HOME", "#{pid}", "#(touch owned)", "~", "~root", "'", '"', "\\", "\\;", "a\nb", "\t"]
@@ -115,34 +108,19 @@ def test_a_session_that_we_are_called_in_is_not_the_new_servers(
     assert b"HOME=" in given
 
 
-@pytest.mark.parametrize("argv", [("true",), ("./a=b/none", "x"), ("no-such-program",)])
-def test_what_ends_at_once_leaves_its_pane(starter: Starter, argv: Sequence[str]) -> None:
-    looked = starter.ended("s", *argv)
-    assert looked.facts == PaneFacts(Presence.THERE, dead=True, code=0 if argv == ("true",) else 127)
-    assert panes.find("id-s", starter.server.options) == (looked.identity, None)
-
-
-def test_many_that_end_at_once_each_say_how(starter: Starter) -> None:
-    begun = {number: starter.begin(f"s{number}", *shell(f"exit {number}")) for number in range(0, 256, 5)}
+def test_what_ends_at_once_leaves_its_pane_and_says_how(starter: Starter) -> None:
+    for number, (argv, code) in enumerate([(("true",), 0), (("./a=b/none", "x"), 127), (("no-such-program",), 127)]):
+        looked = starter.ended(f"e{number}", *argv)
+        assert looked.facts == PaneFacts(Presence.THERE, dead=True, code=code), argv
+        assert panes.find(f"id-e{number}", starter.server.options) == (looked.identity, None)
+    begun = {number: starter.begin(f"s{number}", *shell(f"exit {number}")) for number in range(0, 256, 15)}
+    begun[-9] = starter.begin("killed", *shell("kill -9 $$"))
     wait_for(lambda: all(one.facts.dead for one in end_facts.many(begun.values()).values()), "their ends")
-    found = {number: end_facts.facts(session).facts.code for number, session in begun.items()}
-    assert found == {number: number for number in begun}
-    assert {
-        number: one.facts.code for number, one in zip(begun, end_facts.many(begun.values()).values(), strict=True)
-    } == found
-
-
-def test_a_signal_is_no_status(starter: Starter) -> None:
-    looked = starter.ended("s", *shell("kill -9 $$"))
-    assert (looked.facts.code, looked.facts.signal) == (None, signal.SIGKILL)
-
-
-def test_a_name_is_given_once(starter: Starter) -> None:
-    first = starter.begin("s", "cat")
-    with pytest.raises(panes.NameTaken, match="tmux:s: a session of that name exists"):
-        starter.begin("s", "cat")
-    starter.begin("s1", "cat")
-    assert end_facts.facts(first).facts == PaneFacts(Presence.THERE)
+    for found in ({session.id: end_facts.facts(session) for session in begun.values()}, end_facts.many(begun.values())):
+        ways = {number: found[session.id].facts for number, session in begun.items()}
+        assert {number: -one.signal if one.signal else one.code for number, one in ways.items()} == {
+            n: n for n in begun
+        }
 
 
 def test_a_start_that_cannot_be(starter: Starter, tmp_path: Path) -> None:
@@ -215,12 +193,11 @@ FAREWELLS = {
 }
 
 
-@pytest.mark.parametrize("scene", FAREWELLS)
-def test_the_lines_are_the_programs_alone(starter: Starter, scene: str) -> None:
-    script, lines, count = FAREWELLS[scene]
-    looked = starter.ended("s", *shell(f"{script}; sleep 0.2"))
-    assert (looked.lines, looked.line_count) == (lines, count)
-    assert looked.snapshot is not None and "Pane is dead" in looked.snapshot.screen.text
+def test_the_lines_are_the_programs_alone(starter: Starter) -> None:
+    for number, (scene, (script, lines, count)) in enumerate(FAREWELLS.items()):
+        looked = starter.ended(f"s{number}", *shell(f"{script}; sleep 0.2"))
+        assert (looked.lines, looked.line_count) == (lines, count), scene
+        assert looked.snapshot is not None and "Pane is dead" in looked.snapshot.screen.text, scene
 
 
 def test_no_more_lines_than_wanted(starter: Starter) -> None:
@@ -254,25 +231,19 @@ def gone(session: Session) -> tuple[ServerEnd, bool]:
     return looked.server, looked.replaced
 
 
-@pytest.mark.parametrize("command", ["kill-pane", "kill-session", "kill-window"])
-def test_gone_from_a_server_that_lives(starter: Starter, command: str) -> None:
-    session = starter.begin("s", "cat")
-    starter.server.tmux(command, "-t", "=s:" if command != "kill-session" else "=s")
-    assert gone(session) == (ServerEnd.LIVES, False)
-
-
-def test_gone_with_its_server(starter: Starter) -> None:
-    session = starter.begin("s", "cat")
-    starter.server.tmux("kill-server")
-    assert gone(session) == (ServerEnd.GONE, False)
-    starter.server.tmux("new-session", "-d", "-s", "s", "cat")  # another server, with a session of its name
-    assert gone(session) == (ServerEnd.GONE, False)
-
-
-def test_gone_where_another_process_has_the_pane(starter: Starter) -> None:
+def test_what_is_gone_is_known_to_be_and_with_whom(starter: Starter) -> None:
+    for command, target in (("kill-pane", "=s:"), ("kill-session", "=s"), ("kill-window", "=s:")):
+        session = starter.begin("s", "cat")
+        starter.server.tmux(command, "-t", target)
+        assert gone(session) == (ServerEnd.LIVES, False), command
     session = starter.begin("s", "cat")
     starter.server.tmux("respawn-pane", "-k", "-t", "=s:", "cat")
-    assert gone(session) == (ServerEnd.LIVES, True)
+    assert gone(session) == (ServerEnd.LIVES, True), "another process has the pane"
+    session = starter.begin("t", "cat")
+    starter.server.tmux("kill-server")
+    assert gone(session) == (ServerEnd.GONE, False)
+    starter.server.tmux("new-session", "-d", "-s", "t", "cat")  # another server, with a session of its name
+    assert gone(session) == (ServerEnd.GONE, False)
 
 
 def test_not_gone_where_it_was_renamed_or_moved(starter: Starter) -> None:
@@ -317,13 +288,6 @@ def test_not_gone_where_only_the_socket_is_lost(starter: Starter) -> None:
         os.kill(pid, signal.SIGUSR1)  # its socket anew
         wait_for(lambda: end_facts.facts(session).facts.place is Presence.THERE, "its socket")
     assert panes.remove(session)
-
-
-def test_many_are_asked_together(starter: Starter) -> None:
-    begun = [starter.begin(f"s{number}", "cat") for number in range(5)]
-    starter.server.tmux("kill-session", "-t", "=s3")
-    found = end_facts.many(begun)
-    assert [found[one.id].facts.place for one in begun] == [Presence.THERE] * 3 + [Presence.GONE, Presence.THERE]
 
 
 def test_find_knows_what_was_begun_by_its_mark(starter: Starter) -> None:

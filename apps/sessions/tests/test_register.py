@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import random
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
-from registered import BY, SECRET, ends, record, run, session, told
 from stallkit_sessions import register as rows
-from stallkit_sessions.model import Cause, Order, Source, Status
+from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.outbox import FINAL, drain
 from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StartRefused, StoreError
+
+BY = (4711, 12)
+SECRET = "ghp_" + "a1B2c3D4" * 4
+
+
+def session(name: str = "one", id: str | None = None, **given: Any) -> Session:
+    given = {"command": ("sleep", "5"), "directory": "/srv", "started_at": 1_000.0, "boot": "b", **given}
+    return Session(name=name, id=id or f"id-{name}", **given)
+
+
+def record(of: Session, cause: Cause = Cause.EXITED, **given: Any) -> ExitRecord:
+    return ExitRecord(session=of, cause=cause, why="its program ended", **{"ended_at": 2_000.0, **given})
+
+
+def run(register: Register, name: str = "one", id: str | None = None, **given: Any) -> Session:
+    """One that runs."""
+    made = register.claim(session(name, id, **given), BY)
+    assert register.bound(made.id, "1 2 %3 4", 5)
+    return made
+
+
+def ends(register: Register, of: Session, cause: Cause = Cause.EXITED, event: str = "session_crashed") -> bool:
+    return register.end(record(of, cause), event, {})
+
+
+def told(register: Register) -> list[tuple[str, str]]:
+    return [(event.name, event.target) for event in register.pending()]
+
 
 # --- names ---
 
@@ -32,54 +65,28 @@ def test_a_name_is_taken_until_its_end(register: Register) -> None:
     assert register.claim(session(id="second"), BY).id == "second"
 
 
-def test_a_part_of_a_name_is_another_name(register: Register) -> None:
-    for name in ("worker1", "worker10", "worker", "Worker1", "worker1 "):
-        run(register, name)
-    latest = register.latest("worker1")
-    assert isinstance(latest, RunningSession) and latest.session.id == "id-worker1"
-    assert register.latest("work") is None
-    assert len(register.living()) == 5
-
-
-def test_a_claim_that_was_given_up_leaves_nothing(register: Register) -> None:
+def test_a_claim_may_be_given_up_and_what_ran_may_not(register: Register) -> None:
     first = register.claim(session(ports=(0,)), BY)
     assert register.abandon(first.id) and not register.abandon(first.id)
     assert register.latest("one") is None and told(register) == []
     assert not register.bound(first.id, "1 2 %3 4"), "whoever was thought dead has to take down what it started"
-    again = register.claim(session(id="second", ports=first.ports), BY)
-    assert again.ports == first.ports
-
-
-def test_what_ran_is_not_given_up(register: Register) -> None:
-    first = run(register, ports=(0,))
-    assert not register.abandon(first.id)
-    assert not register.bound(first.id, "another"), "it is bound once"
+    second = run(register, id="second", ports=first.ports)
+    assert second.ports == first.ports
+    assert not register.abandon(second.id)
+    assert not register.bound(second.id, "another"), "it is bound once"
     (living,) = register.living()
     assert (living.session.identity, living.session.pane_started, living.bound) == ("1 2 %3 4", 5, True)
-    with pytest.raises(StartRefused):
-        register.claim(session("two", ports=first.ports), BY)
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "a\x1bb", "a\udcffb", SECRET])
-def test_names_that_cannot_be_kept(register: Register, name: str) -> None:
-    with pytest.raises(ValueError, match="is not a name") as refused:
-        register.claim(session(name, "x"), BY)
-    assert SECRET not in str(refused.value)
-    assert register.latest(name) is None
+def test_names_that_cannot_be_kept(register: Register) -> None:
+    for name in ["", "a\nb", "a\x1bb", "a\udcffb", SECRET]:
+        with pytest.raises(ValueError, match="is not a name") as refused:
+            register.claim(session(name, "x"), BY)
+        assert SECRET not in str(refused.value), name
+        assert register.latest(name) is None, name
 
 
 # --- ports ---
-
-
-def test_ports_are_handed_out_once(register: Register) -> None:
-    first = run(register, ports=(0, 0, 0))
-    assert len(set(first.ports)) == 3 and 0 not in first.ports
-    with pytest.raises(StartRefused, match=f"port {first.ports[1]} belongs to session one") as refused:
-        register.claim(session("two", ports=(0, first.ports[1])), BY)
-    assert (refused.value.holder, refused.value.port) == ("one", first.ports[1])
-    assert register.latest("two") is None, "nothing of it was kept"
-    assert ends(register, first)
-    assert register.claim(session("two", ports=(first.ports[1], 0)), BY).ports[0] == first.ports[1]
 
 
 def test_a_port_that_somebody_else_has(register: Register) -> None:
@@ -91,6 +98,10 @@ def test_a_port_that_somebody_else_has(register: Register) -> None:
             register.claim(session(ports=(port,)), BY)
     assert (refused.value.holder, refused.value.port) == (None, port)
     assert register.claim(session(ports=(port,)), BY).ports == (port,)
+    with pytest.raises(StartRefused, match=f"port {port} belongs to session one") as refused:
+        register.claim(session("two", ports=(0, port)), BY)
+    assert (refused.value.holder, refused.value.port) == ("one", port)
+    assert register.latest("two") is None, "nothing of it was kept"
 
 
 def test_ports_that_are_none(register: Register) -> None:
@@ -118,15 +129,24 @@ def test_the_events_of_a_session_in_order(register: Register) -> None:
     assert len({event.id for event in found}) == 4
 
 
-@pytest.mark.parametrize("second", sorted(FINAL))
-def test_a_session_ends_once(register: Register, second: str) -> None:
+def test_a_session_ends_once(register: Register) -> None:
     one = run(register)
     assert ends(register, one, Cause.EXITED, "session_crashed")
     before = told(register), register.latest("one")
-    assert not ends(register, one, Cause.STOPPED, second)
+    assert not [second for second in FINAL if ends(register, one, Cause.STOPPED, second)]
     assert not register.ready(one.id) and not register.start_timeout(one.id, "") and not register.order(one.id, None)
     assert (told(register), register.latest("one")) == before
     assert not ends(register, session("unknown"))
+
+
+def test_deaths_alike_in_a_row(register: Register) -> None:
+    counts = []
+    for number, (name, cause) in enumerate(
+        [("one", "EXITED"), ("one", "EXITED"), ("one1", "SIGNALLED"), ("one", "STOPPED"), ("one", "EXITED")]
+    ):
+        assert ends(register, run(register, name, f"{name}-{number}"), Cause[cause])
+        counts.append((register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)))
+    assert counts == [(1, 0), (2, 0), (2, 0), (0, 0), (1, 0)], "an intended stop breaks the row"
 
 
 def test_the_database_refuses_a_second_end(register: Register) -> None:
@@ -204,21 +224,6 @@ def test_sessions_that_died_of_the_same(register: Register) -> None:
     assert register.incident(["unknown"], Cause.UNKNOWN, "") is None
     second = register.incident([other.id], Cause.SERVER_CRASHED, "another")
     assert second is not None and second != number
-
-
-def test_deaths_alike_in_a_row(register: Register) -> None:
-    def dies(cause: Cause, name: str = "one") -> None:
-        assert ends(register, run(register, name, f"{name}-{len(register.records())}"), cause)
-
-    assert register.earlier("one", Cause.EXITED) == 0
-    for cause in (Cause.EXITED, Cause.EXITED):
-        dies(cause)
-    dies(Cause.SIGNALLED, "one1")
-    assert (register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)) == (2, 0)
-    dies(Cause.STOPPED)
-    assert register.earlier("one", Cause.EXITED) == 0, "an intended stop breaks the row"
-    dies(Cause.EXITED)
-    assert register.earlier("one", Cause.EXITED) == 1
 
 
 def test_listing_has_each_names_latest(register: Register) -> None:
@@ -307,3 +312,158 @@ def test_rows_hold_any_path() -> None:
     odd = session(directory="/a\udcff\n", tmux_socket_path="/s\udc80")
     kept = rows.packed(odd)
     assert kept.isascii() and "\n" not in kept
+
+
+# --- many at once, kill -9, a full disk ---
+CROWD = """
+import os, sys, time
+from pathlib import Path
+from stallkit.errors import StartRefused
+from stallkit_sessions.model import Session
+from stallkit_sessions.register import Register
+path, count, name, ports = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+start, go = os.pipe()
+children = []
+for number in range(count):
+    child = os.fork()
+    if child == 0:
+        os.close(go)
+        os.read(start, 1)  # ends when the parent closes its side
+        mine = Session(name=name.replace("#", str(number)), id=f"id{number}", command=("x",), directory="/",
+                       started_at=time.time(), boot="b", ports=(0,) * ports)
+        try:
+            got = "won " + " ".join(map(str, Register(path).claim(mine, (os.getpid(), 1)).ports))
+        except StartRefused as refused:
+            got = f"lost {refused}"
+        except BaseException as error:
+            got = f"failed {error!r}"
+        os.write(1, (got + "\\n").encode())
+        os._exit(0)
+    children.append(child)
+os.close(go)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
+
+def crowd(path: Path, count: int, name: str, ports: int) -> list[str]:
+    command = [sys.executable, "-c", CROWD, str(path), str(count), name, str(ports)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.e2e  # real processes
+def test_a_hundred_claim_one_name(tmp_path: Path) -> None:
+    said = crowd(tmp_path / "sessions.db", 100, "one", 1)
+    assert Counter(line.split()[0] for line in said) == {"won": 1, "lost": 99}, said
+    assert all("could not start one: process" in line for line in said if line.startswith("lost"))
+
+
+@pytest.mark.e2e  # real processes
+def test_a_hundred_claim_three_ports_each(tmp_path: Path) -> None:
+    said = crowd(tmp_path / "sessions.db", 100, "worker#", 3)
+    assert Counter(line.split()[0] for line in said) == {"won": 100}, said
+    given = [port for line in said for port in line.split()[1:]]
+    assert len(given) == len(set(given)) == 300
+
+
+# Lives through sessions in a loop, and acknowledges each step once the register said that it is written.
+LIVES = """
+import itertools, os, sys, time
+from pathlib import Path
+from stallkit.errors import StoreError
+from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.register import Register
+register, who = Register(Path(sys.argv[1])), sys.argv[2]
+
+def write(act, *what):  # the other one, which never rests, may hold the file whenever this one tries
+    while True:
+        try:
+            return act(*what)
+        except StoreError as error:
+            if "locked" not in str(error):
+                raise
+
+for number in itertools.count():
+    name, id = f"{who}-{number}", f"{who}-id-{number}"
+    one = Session(name=name, id=id, command=("x",), directory="/", started_at=time.time(), boot="b", ports=(0, 0))
+    mine = write(register.claim, one, (os.getpid(), 1))
+    print("claimed", id, *mine.ports, flush=True)
+    assert write(register.bound, id, "1 2 %3 4", 5)
+    print("bound", id, flush=True)
+    if number % 2:
+        assert write(register.end, ExitRecord(mine, Cause.EXITED, "", time.time()), "session_crashed", {})
+        print("ended", id, flush=True)
+"""
+
+
+@pytest.mark.e2e  # real processes
+@pytest.mark.parametrize("seed", range(3))
+def test_kill_9_loses_nothing(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "sessions.db"
+    command = [sys.executable, "-c", LIVES, str(path)]
+    both = [subprocess.Popen([*command, who], stdout=subprocess.PIPE, text=True) for who in "ab"]
+    said: list[list[str]] = []
+    for process in both:
+        assert process.stdout is not None
+        with process.stdout as pipe:
+            said += [pipe.readline().split() for _ in range(chance.randrange(1, 40))]
+            process.send_signal(signal.SIGKILL)
+            said += [line.split() for line in pipe if line.endswith("\n")]
+        process.wait()
+    register = Register(path)
+    living = {one.session.id: one for one in register.living()}
+    ended = {one.session.id for one in register.records(limit=10_000)}
+    for what, id, *ports in said:
+        assert id in living or id in ended
+        if what == "claimed" and id in living:
+            assert living[id].session.ports == tuple(map(int, ports))
+        elif what == "bound":
+            assert id in ended or living[id].bound
+        elif what == "ended":
+            assert id in ended and id not in living
+    handed = [port for one in living.values() for port in one.session.ports]
+    assert len(handed) == len(set(handed))
+    events = [(event.session, event.name) for event in register.pending()]
+    assert len(events) == len(set(events))
+    assert {id for id, name in events if name == "session_started"} == {
+        one for one in living if living[one].bound
+    } | ended
+    assert {id for id, name in events if name in FINAL} == ended
+    for one in list(living.values()):  # whatever was left can be ended, and its name and ports taken again
+        assert ends(register, one.session, Cause.UNKNOWN, "session_drop")
+        assert register.claim(evolve(one.session, id=one.session.id + "+"), BY).ports == one.session.ports
+    with sqlite3.connect(path) as base:
+        assert base.execute("pragma integrity_check").fetchone() == ("ok",)
+    base.close()
+    register.close()
+
+
+def test_a_full_disk_keeps_the_session_alive(tmp_path: Path) -> None:
+    """An end that could not be written is none: the next one who looks ends it."""
+    path = tmp_path / "sessions.db"
+    register = Register(path)
+    one = run(register)
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from stallkit.errors import StoreError
+from stallkit_sessions.model import Cause, ExitRecord
+from stallkit_sessions.register import Register
+register = Register(Path(sys.argv[1]))
+(one,) = register.living()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))
+record = ExitRecord(one.session, Cause.EXITED, "", 1.0)
+for _ in range(2):
+    try:
+        register.end(record, "session_crashed", {})
+    except StoreError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.count("register ") == 2, done
+    assert [living.session.id for living in register.living()] == [one.id]
+    assert told(register) == [("session_started", "one")]
+    assert ends(register, one) and told(register)[-1] == ("session_crashed", "one")
+    register.close()

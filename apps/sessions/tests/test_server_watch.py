@@ -72,24 +72,24 @@ ENDS: dict[str, tuple[Callable[[Server, int], object], ServerEnd]] = {
 }
 
 
-@pytest.mark.parametrize("scene", ENDS)
-def test_how_a_server_ended(server: Server, scene: str) -> None:
-    server.tmux("new-session", "-d", "-s", "s", "cat")
-    act, end = ENDS[scene]
-    assert watched(server, lambda pid: act(server, pid)) is end
+def test_how_a_server_ended(server: Server) -> None:
+    for scene in ENDS:
+        server.tmux("new-session", "-d", "-s", "s", "cat")
+        act, end = ENDS[scene]
+        assert watched(server, lambda pid, act=act: act(server, pid)) is end, scene
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_client_that_is_killed_is_replaced(server: Server, number: signal.Signals) -> None:
-    server.tmux("new-session", "-d", "-s", "s", "cat")
+def test_a_client_that_is_killed_is_replaced(server: Server) -> None:
+    for number in [signal.SIGKILL, signal.SIGTERM]:
+        server.tmux("new-session", "-d", "-s", "s", "cat")
 
-    def act(_: int) -> None:
-        (first,) = waiters()
-        os.kill(first, number)
-        wait_for(lambda: [pid for pid in waiters() if pid != first and connected(pid)], "another client")
-        server.tmux("kill-server")
+        def act(_: int, number: signal.Signals = number) -> None:
+            (first,) = waiters()
+            os.kill(first, number)
+            wait_for(lambda: [pid for pid in waiters() if pid != first and connected(pid)], "another client")
+            server.tmux("kill-server")
 
-    assert watched(server, act) is ServerEnd.ENDED
+        assert watched(server, act) is ServerEnd.ENDED, number
 
 
 def test_nobody_was_with_it_when_it_ended(server: Server) -> None:

@@ -103,12 +103,12 @@ def rivals(house: House, processes: int, each: int) -> None:
     assert [one["event"] for one in house.events()] == ["session_started"]
 
 
-def test_a_hundred_names_at_once(house: House) -> None:
-    crowd(house, processes=10, each=10)
+def test_many_names_at_once(house: House) -> None:
+    crowd(house, processes=8, each=5)
 
 
-def test_a_hundred_of_one_name_at_once(house: House) -> None:
-    rivals(house, processes=10, each=10)
+def test_many_of_one_name_at_once(house: House) -> None:
+    rivals(house, processes=8, each=5)
 
 
 def killed_somewhere(house: House, dice: random.Random, longest_s: float, *words: str) -> bool:

@@ -101,18 +101,17 @@ CHILDREN = {
 }
 
 
-@pytest.mark.parametrize("child", CHILDREN)
-@pytest.mark.parametrize("listens", [True, False])
-def test_nothing_that_it_started_lives_on(scene: Scene, child: str, listens: bool, tmp_path: Path) -> None:
-    trap = "" if listens else "trap '' TERM HUP; "
-    session = scene.shell(
-        f"{trap}(until test -s child; do sleep 0.01; done; echo ready) & {CHILDREN[child]}; sleep 1000"
-    )
-    ending = end_program(session, 3.0 if listens else 0.5)  # it has half of that to act on its SIGHUP
-    assert ending.how is (TerminationResult.ASKED if listens else TerminationResult.KILLED)
-    assert scene.pid("child") in ending.killed
-    assert not lives(scene.pid("child"))
-    assert ending.left == ()
+def test_nothing_that_it_started_lives_on(scene: Scene, tmp_path: Path) -> None:
+    for listens in (True, False):
+        for where, child in CHILDREN.items():
+            trap = "" if listens else "trap '' TERM HUP; "
+            session = scene.shell(f"{trap}(until test -s child; do sleep 0.01; done; echo ready) & {child}; sleep 1000")
+            ending = end_program(session, 3.0 if listens else 0.5)  # it has half of that to act on its SIGHUP
+            assert ending.how is (TerminationResult.ASKED if listens else TerminationResult.KILLED), where
+            assert scene.pid("child") in ending.killed and not lives(scene.pid("child")), where
+            assert ending.left == (), where
+            panes.remove(session)
+            (tmp_path / "child").unlink()
 
 
 def test_what_is_started_in_the_grace_time_ends_as_well(scene: Scene) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Iterator, Mapping
@@ -13,6 +15,7 @@ import pytest
 from boxed import need_bwrap
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.explain import start_command
+from stallkit_sessions.launch import SecretPipe, sourced
 from stallkit_sessions.lifecycle import start_in_place, stop
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
@@ -135,9 +138,8 @@ def test_by_the_command(house: House, env_file: Path) -> None:
     assert (session["env"], session["env_files"]) == (["PLAIN", "TOKEN"], [str(env_file)])
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
+def test_what_cannot_be_given_starts_nothing(house: House) -> None:
+    for words, why in [
         (["--env", f"={SECRET}"], "write NAME=VALUE"),
         (["--env", "NOT_SET"], "NOT_SET is not set here"),
         (["--env", f"A B={SECRET}"], "no name of a variable"),
@@ -145,12 +147,10 @@ def test_by_the_command(house: House, env_file: Path) -> None:
         (["--port", "0", "--env", f"PORT={SECRET}"], "set by stallkit itself"),
         (["--env-file", "/no/such/file"], "No such file"),
         (["--docker", "bb:1", "--env", f"A={SECRET}\nB"], "one line"),
-    ],
-)
-def test_what_cannot_be_given_starts_nothing(house: House, words: list[str], why: str) -> None:
-    done = house.call("start", "a", "-S", str(house.socket), *words, "--", "cat")
-    assert done.returncode == 64 and why in done.stderr and SECRET not in done.stderr, done.stderr
-    assert house.register.latest("a") is None
+    ]:
+        done = house.call("start", "a", "-S", str(house.socket), *words, "--", "cat")
+        assert done.returncode == 64 and why in done.stderr and SECRET not in done.stderr, done.stderr
+        assert house.register.latest("a") is None, (words, why)
 
 
 # --- another start ---
@@ -205,3 +205,35 @@ def test_in_a_sandbox(house: House, env_file: Path, bwrap: str) -> None:
         assert told(house) == SECRET
     assert not listing.has(SECRET)
     assert not [one for one in traces(house) if SECRET in one]
+
+
+# --- the pipe that they come through ---
+def test_a_giver_that_was_killed_starts_nothing() -> None:
+    code = (
+        "import os, signal, subprocess\n"
+        "from stallkit_sessions.launch import SecretPipe, sourced\n"
+        "pipe = SecretPipe('a', 'export A=1\\n')\n"
+        "print(pipe.path, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+    done = subprocess.run(sourced(path, ["echo", "started"]), capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and done.stdout == "" and path in done.stderr
+
+
+def test_who_does_not_read_is_not_waited_for_forever() -> None:
+    with SecretPipe("a", "export A=1\n") as pipe:
+        pipe.delivered(lambda: True)  # its program has ended
+        with pytest.raises(StartRefused, match="did not take its variables"):
+            pipe.delivered(lambda: False, within_s=0.05)
+
+
+def test_more_than_a_pipe_holds_is_refused_and_a_lot_is_not() -> None:
+    lot = "export A=" + "x" * 500_000 + "\n"
+    with SecretPipe("a", lot) as pipe:
+        done = subprocess.run(["sh", "-c", 'wc -c <"$0"', pipe.path], capture_output=True, text=True, check=True)
+        assert int(done.stdout) == len(lot)
+    with pytest.raises(StartRefused, match="its variables take"):
+        SecretPipe("a", "x" * 2_000_000)
+    with pytest.raises(StartRefused, match="need /proc"):
+        SecretPipe("a", "", proc="/nowhere")

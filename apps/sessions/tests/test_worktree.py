@@ -1,4 +1,4 @@
-"""What git says of a directory."""
+"""What git says of a directory, and that a hostile one does nothing by that."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hostile_repositories import (
+    a_part,
+    filters,
+    hooks,
+    included,
+    monitor,
+    of_the_worktree,
+    promised,
+    touch,
+    trap,
+    words,
+)
 from repositories import CLEAN, LONG_S, commit, git, look
+from stallkit_sessions import worktree as module
 from stallkit_sessions.worktree import worktree
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -64,18 +78,16 @@ def test_names_that_are_not_utf_8(home: Path) -> None:
     assert look(odd)["root"].endswith("/\\xff") and look(odd)["branch"] == "main"
 
 
-def test_before_the_first_commit(tmp_path: Path) -> None:
+def test_before_the_first_commit_and_detached(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "feature/x")
     (tmp_path / "file").write_text("")
     found = look(tmp_path)
     assert (found["branch"], found["commit"], found["detached"], found["dirty"]) == ("feature/x", None, None, 1)
     assert "unpushed" not in found or found["unpushed"] is None
-
-
-def test_detached(home: Path) -> None:
-    git(home, "checkout", "-q", "--detach")
-    found = look(home)
-    assert found["branch"] is None and found["detached"] == found["commit"] == git(home, "rev-parse", "HEAD")[:12]
+    commit(tmp_path)
+    git(tmp_path, "checkout", "-q", "--detach")
+    found = look(tmp_path)
+    assert found["branch"] is None and found["detached"] == found["commit"] == git(tmp_path, "rev-parse", "HEAD")[:12]
 
 
 def test_a_linked_worktree(home: Path, tmp_path: Path) -> None:
@@ -109,14 +121,13 @@ def test_what_was_not_pushed(home: Path, tmp_path: Path) -> None:
     assert look(mine)["unpushed"] == 0
 
 
-def test_an_upstream_of_its_own(home: Path) -> None:
+def test_an_upstream_of_its_own_and_one_that_was_deleted(home: Path, tmp_path: Path) -> None:
     git(home, "checkout", "-q", "-b", "topic", "--track", "main")
     commit(home, "second")
     found = look(home)
     assert (found["upstream"], found["ahead"], found["behind"], found["unpushed"]) == ("main", 1, 0, 1)
-
-
-def test_an_upstream_that_was_deleted(home: Path, tmp_path: Path) -> None:
+    git(home, "checkout", "-q", "main")
+    git(home, "branch", "-qD", "topic")
     git(tmp_path, "clone", "-q", "home", "mine")
     git(tmp_path / "mine", "update-ref", "-d", "refs/remotes/origin/main")
     git(tmp_path / "mine", "symbolic-ref", "-d", "refs/remotes/origin/HEAD")
@@ -141,7 +152,7 @@ def test_what_is_unfinished(home: Path) -> None:
     assert look(home)["unfinished"] == "cherry-pick"
 
 
-def test_where_no_worktree_is(home: Path, tmp_path: Path) -> None:
+def test_where_no_worktree_is_and_what_is_not_there(home: Path, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare.git")
     git(home, "init", "-q", "--bare", "inside.git")
     (tmp_path / "plain").mkdir()
@@ -149,12 +160,9 @@ def test_where_no_worktree_is(home: Path, tmp_path: Path) -> None:
         if place.name == "plain" and git(place, "rev-parse", "--git-dir", check=False):
             continue  # the directory for tests is in a worktree itself
         assert worktree(place, LONG_S) is None, place
-
-
-def test_what_is_not_there(home: Path, tmp_path: Path) -> None:
-    for place in (tmp_path / "missing", home / "file", "a\0b"):
-        found = worktree(place, LONG_S)
-        assert found is not None and list(found) == ["why"], place
+    for missing in (tmp_path / "missing", home / "file", "a\0b"):
+        found = worktree(missing, LONG_S)
+        assert found is not None and list(found) == ["why"], missing
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give up its rights")
@@ -176,8 +184,7 @@ def test_somebody_elses(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give up its rights")
-@pytest.mark.parametrize("closed", [".", ".git", ".git/objects", ".git/HEAD", ".git/index"])
-def test_what_may_not_be_read(home: Path, closed: str) -> None:
+def test_what_may_not_be_read(home: Path) -> None:
     code = """
 import os, sys
 from stallkit_sessions.worktree import worktree
@@ -190,10 +197,13 @@ print(worktree(sys.argv[1], 30.0))
     for above in home.parents:
         if above != Path("/") and not above.stat().st_mode & 0o001:
             above.chmod(above.stat().st_mode | 0o011)
-    (home / closed).chmod(0)
-    done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, check=True)
-    said = eval(done.stdout)
-    assert said and said["why"], said
+    for closed in (".", ".git", ".git/objects", ".git/HEAD", ".git/index"):
+        mode = (home / closed).stat().st_mode
+        (home / closed).chmod(0)
+        done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, check=True)
+        said = eval(done.stdout)
+        assert said and said["why"], (closed, said)
+        (home / closed).chmod(mode)
 
 
 def test_a_submodule(home: Path, tmp_path: Path) -> None:
@@ -240,3 +250,106 @@ def test_settings_that_say_how_to_compare(home: Path) -> None:
     (home / ".git" / "info" / "exclude").write_text("left-out\n")
     (home / "left-out").write_text("")
     assert look(home)["dirty"] == 0
+
+
+# --- hostile repositories: nothing of one is run for a look, nothing is waited for, changed or left behind ---
+@pytest.mark.parametrize(
+    "plant",
+    [filters, monitor, hooks, words, included, of_the_worktree, promised, a_part],
+    ids=lambda plant: plant.__name__,
+)
+def test_nothing_of_the_repository_is_run(home: Path, plant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, mark = trap(home)
+    plant(home, program)
+    mark.unlink(missing_ok=True)
+    touch(home)
+    for name, value in {"GIT_PAGER": program, "GIT_EXTERNAL_DIFF": program, "GIT_SSH_COMMAND": program}.items():
+        monkeypatch.setenv(name, value)
+    found = worktree(home, LONG_S)
+    assert found is not None and found["branch"] == "main", found
+    assert "why" not in found or plant is promised, found
+    assert not mark.exists(), found
+    if plant not in (words, hooks):  # those are not run by a plain status either
+        touch(home)
+        git(home, "status", check=False)
+        assert mark.exists(), "the trap works"
+
+
+def test_variables_do_not_steer_it(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a hook of git's, which has them set."""
+    git(tmp_path, "init", "-q", "-b", "wrong", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", "/dev/null")
+    assert look(home)["branch"] == "main" and look(home)["dirty"] == 0
+
+
+def test_what_is_not_waited_for(home: Path) -> None:
+    """A FIFO in place of a file that is read: by us, refused at once; by git, until the time is up."""
+    for name, by_git in (("HEAD", False), ("index", True), ("packed-refs", True), ("config", True)):
+        path = home / ".git" / name
+        aside = path.rename(path.with_name("aside")) if path.exists() else None
+        os.mkfifo(path)
+        found = worktree(home, 1.0)
+        assert found is not None and ("why" in found or name == "config"), (name, found)
+        assert not by_git or found.get("branch") == "main", "what was found before is told"
+        path.unlink()
+        if aside is not None:
+            aside.rename(path)
+    assert look(home)["dirty"] == 0
+    found = worktree(home, 0.000_001)
+    assert found is not None and found["why"] == "took longer than 0.001 ms"
+
+
+def test_garbage(home: Path) -> None:
+    for name, content in [
+        *(
+            ("HEAD", content)
+            for content in (b"\xff\0garbage", b"", b"ref: refs/heads/../../x", b"ref: refs/heads/.invalid")
+        ),
+        *(("config", content) for content in (b"[core\n", b"[core]\n\tautocrlf = nonsense\n")),
+        ("config", b'[branch "main"]\n\tremote = ext::sh\n\tmerge = \xff\n'),
+        ("index", b"DIRC"),
+        ("packed-refs", b"\0"),
+    ]:
+        path = home / ".git" / name
+        before = path.read_bytes() if path.exists() else None
+        path.write_bytes(content)
+        found = worktree(home, LONG_S)
+        assert found is not None and ("why" in found or (name, content[:2]) == ("config", b"[b")), (
+            name,
+            content,
+            found,
+        )
+        path.write_bytes(before) if before is not None else path.unlink()
+    (home / ".git").rename(home / "away")
+    for content in ("gitdir: away", "gitdir: \0", "gitdir: " + "x" * 100_000, "nothing"):
+        (home / ".git").write_text(content)
+        found = worktree(home, LONG_S)
+        assert (found or {}).get("branch") == ("main" if content == "gitdir: away" else None), content
+
+
+def test_without_git(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(os, "defpath", "")
+    found = worktree(home, LONG_S)
+    assert found is not None and (found["branch"], found["why"]) == ("main", "git is not installed")
+
+
+def test_it_changes_nothing_and_leaves_nothing_behind(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made").mkdir()
+    monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path / "made"))
+    (home / "file").write_text("two\n")
+    touch(home)
+
+    def all_of_it() -> dict[Path, tuple[int, bytes]]:
+        return {p: (p.stat().st_mtime_ns, p.read_bytes() if p.is_file() else b"") for p in home.rglob("*")}
+
+    before = all_of_it()
+    look(home)
+    assert all_of_it() == before
+    (home / ".git" / "index").write_bytes(b"DIRC")
+    worktree(home, LONG_S)
+    assert list((tmp_path / "made").iterdir()) == []

@@ -39,48 +39,46 @@ SCENES = {  # by the command, and what it shows once it is there
 }
 
 
-def judged(server: Server, command: list[str], shows: str = "") -> tuple[CheckResult, TmuxTransport]:
-    name = f"s{server.tmux('list-sessions').count(':')}" if server.socket.exists() else "s0"
-    transport = server.start(name, *command, shows=shows, size=SIZE)
-    results: list[CheckResult] = []
+def rested(transport: TmuxTransport) -> CheckResult:
+    """A check of it once its screen rests."""
 
     def rests() -> bool:
-        results.append(check(transport))
-        kernel = results[-1].snapshot.kernel
-        return bool(kernel and kernel.listening is not None and (results[-1].snapshot.quiet_s or 0) > 0)
+        found = check(transport).snapshot
+        return bool(found.kernel and found.kernel.listening is not None and (found.quiet_s or 0) > 0)
 
-    wait_for(rests, "a screen at rest")
-    return check(transport), transport
-
-
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_look_sees_the_program_and_not_its_relay(server: Server, scene: str) -> None:
-    script, shows = SCENES[scene]
-    command = ["bash", "--norc", "-c", script]
-    bare, _ = judged(server, command, shows)
-    behind, _ = judged(server, wrapped(command), shows)
-    told = [(one.status, one.verdict.state, one.verdict.certainty, one.verdict.kind) for one in (bare, behind)]
-    assert told[0] == told[1], (bare.verdict.reasons, behind.verdict.reasons)
-    one, other = bare.snapshot, behind.snapshot
-    assert one.kernel and other.kernel and one.tty == other.tty and one.screen.fingerprint == other.screen.fingerprint
-    assert (one.foreground, one.kernel.listening, one.kernel.how) == (
-        other.foreground,
-        other.kernel.listening,
-        other.kernel.how,
-    )
-    assert other.kernel.through == "stallkit" and other.kernel.first_seen
-    assert [member.names for member in one.kernel.members] == [member.names for member in other.kernel.members]
+    wait_for(rests, f"{transport.target} to rest")
+    return check(transport)
 
 
-def test_a_key_is_pressed_through_it(server: Server) -> None:
-    _, transport = judged(server, wrapped(["bash", "--norc", "-c", SCENES["a key"][0]]), "Press")
+def test_a_look_sees_the_program_and_not_its_relay(server: Server) -> None:
+    begun = {}
+    for number, (script, shows) in enumerate(SCENES.values()):
+        command = ["bash", "--norc", "-c", script]
+        sides = {f"bare{number}": command, f"behind{number}": wrapped(command)}
+        begun[number] = [server.start(name, *words, shows=shows, size=SIZE) for name, words in sides.items()]
+    for scene, pair in zip(SCENES, begun.values(), strict=True):
+        bare, behind = map(rested, pair)
+        told = [(one.status, one.verdict.state, one.verdict.certainty, one.verdict.kind) for one in (bare, behind)]
+        assert told[0] == told[1], (scene, bare.verdict.reasons, behind.verdict.reasons)
+        one, other = bare.snapshot, behind.snapshot
+        assert one.kernel and other.kernel and one.tty == other.tty, scene
+        assert one.screen.fingerprint == other.screen.fingerprint, scene
+        seen = [(look.foreground, look.kernel.listening, look.kernel.how) for look in (one, other) if look.kernel]
+        assert seen[0] == seen[1], scene
+        assert other.kernel.through == "stallkit" and other.kernel.first_seen, scene
+        names = [[member.names for member in look.kernel.members] for look in (one, other) if look.kernel]
+        assert names[0] == names[1], scene
+
+
+def test_a_key_is_pressed_through_it_and_what_the_program_reports_is_known(server: Server) -> None:
+    command = wrapped(["bash", "--norc", "-c", SCENES["a key"][0]])
+    transport = server.start("key", *command, shows="Press", size=SIZE)
+    rested(transport)
     rule = Rule(do="press", signature="shell_tools:press_any_key", session=transport.target)
     done = check(transport, Policy("mine", rules=[rule]))
     assert done.outcome is not None and done.outcome.pressed and done.outcome, done.outcome
-
-
-def test_what_the_program_reports_is_known_to_a_check(server: Server) -> None:
-    seen, _ = judged(server, wrapped(["bash", "--norc", "-c", REPORTING]), "Shall")
+    command = wrapped(["bash", "--norc", "-c", REPORTING])
+    seen = rested(server.start("reports", *command, shows="Shall", size=SIZE))
     assert (seen.verdict.state, seen.verdict.certainty, seen.verdict.kind) == ("waiting", "sure", "permission")
     assert any("osc7501" in reason for reason in seen.verdict.reasons)
 
@@ -117,27 +115,30 @@ FULL_SCREEN: dict[str, tuple[str, str, list[str]]] = {  # a command, what it sho
 }
 
 
-@pytest.mark.parametrize("name", FULL_SCREEN)
-def test_full_screen_programs_look_the_same(server: Server, tmp_path: Path, name: str) -> None:
-    line, shows, keys = FULL_SCREEN[name]
-    (tmp_path / "text.py").write_text("import os\n\n\n" + "def long(x: int) -> str:\n    return f'{x}'\n" * 40)
-    command = ["bash", "--norc", "-c", f"cd {tmp_path}; {line}"]
-    sides = Side(server, "bare", command), Side(server, "behind", wrapped(command))
+def test_full_screen_programs_look_the_same(server: Server, tmp_path: Path) -> None:
+    begun = {}
+    for name, (line, _, _) in FULL_SCREEN.items():
+        (at := tmp_path / name).mkdir()
+        (at / "text.py").write_text("import os\n\n\n" + "def long(x: int) -> str:\n    return f'{x}'\n" * 40)
+        command = ["bash", "--norc", "-c", f"cd {at}; {line}"]
+        begun[name] = [Side(server, f"bare-{name}", command), Side(server, f"behind-{name}", wrapped(command))]
+    for name, (_, shows, keys) in FULL_SCREEN.items():
+        sides = begun[name]
 
-    def same() -> bool:
-        bare, behind = (side.shown for side in sides)
-        return bare == behind
+        def same(sides: list[Side] = sides) -> bool:
+            bare, behind = (side.shown for side in sides)
+            return bare == behind
 
-    for side in sides:
-        wait_for(lambda side=side: shows in side.shown, f"{shows} in {side.shown}")
-    wait_for(same, "the same screen")
-    for key in keys:
         for side in sides:
-            server.tmux("send-keys", "-t", side.name, key)
-        wait_for(same, f"the same screen after {key}: {[side.shown for side in sides]}")
-    for side in sides:
-        server.tmux("resize-window", "-t", side.name, "-x", "100", "-y", "30")
-    wait_for(same, f"the same screen at another size: {[side.shown for side in sides]}")
+            wait_for(lambda side=side, shows=shows: shows in side.shown, f"{shows} in {side.shown}")
+        wait_for(same, f"the same screen of {name}")
+        for key in keys:
+            for side in sides:
+                server.tmux("send-keys", "-t", side.name, key)
+            wait_for(same, f"the same screen of {name} after {key}: {[side.shown for side in sides]}")
+        for side in sides:
+            server.tmux("resize-window", "-t", side.name, "-x", "100", "-y", "30")
+        wait_for(same, f"the same screen of {name} at another size: {[side.shown for side in sides]}")
 
 
 def test_a_person_gets_code_and_terminal_back(server: Server, stallkit_command: str) -> None:

@@ -73,13 +73,6 @@ def test_one_capture_is_called_uncertain_and_a_dry_run_writes_nothing(add: Add, 
     assert state_of(pack) == before
 
 
-def test_a_credential_on_a_screen_is_not_written(add: Add, pack: Path, tmp_path: Path) -> None:
-    token = "ghp_" + "a1B2" * 9
-    (tmp_path / "one.txt").write_text(f"export TOKEN={token}\nGo on with the upload? ")
-    assert add("one.txt", *WAITING).returncode == 0
-    assert not any(token.encode() in content for content in state_of(pack).values())
-
-
 def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, tmp_path: Path) -> None:
     shown = "Reading the plan\nDeploy to nowhere now? [yes/no]: "
     case = {"id": "w", "screen": shown, "label": {"state": "working"}}
@@ -92,10 +85,7 @@ def test_cases_of_a_corpus_are_told_apart_and_its_broken_lines_named(add: Add, t
     assert (
         done.returncode,
         "nothing distinguishes it from 1 of the other screens: w; capture more" in done.stderr,
-    ) == (
-        1,
-        True,
-    )
+    ) == (1, True)
 
 
 def test_a_capture_of_another_program_than_the_packs_is_doubtful(add: Add, pack: Path, tmp_path: Path) -> None:
@@ -149,7 +139,7 @@ def test_what_cannot_be_written_leaves_the_pack_as_it_was(pack: Path, monkeypatc
     assert not (pack / "screens/deploy").exists()
 
 
-def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
+def test_line_ends_of_windows_stay_and_a_credential_is_not_written(add: Add, pack: Path, tmp_path: Path) -> None:
     file = pack / "signatures.toml"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     file.chmod(0o640)
@@ -157,26 +147,25 @@ def test_line_ends_of_windows_stay(add: Add, pack: Path) -> None:
     content = file.read_bytes()
     assert content.count(b"\n") == content.count(b"\r\n")
     assert file.stat().st_mode & 0o777 == 0o640
+    token = "ghp_" + "a1B2" * 9
+    (tmp_path / "one.txt").write_text(f"export TOKEN={token}\nGo on with the upload? ")
+    assert add("one.txt", "--id", "upload", *WAITING[2:]).returncode == 0
+    assert not any(token.encode() in content for content in state_of(pack).values())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
+def test_what_cannot_be_added_is_said_and_nothing_is_written(add: Add, pack: Path) -> None:
+    for arguments, code, said in [
         (["one.txt", "--id", "deploy", "--state", "waiting"], 64, "--kind is required with --state waiting"),
         (["one.txt", "--id", "deploy", "--state", "idle", "--kind", "tui"], 64, "invalid with any other"),
         (["one.txt", "--id", "asks_to_continue", *WAITING[2:]], 1, "choose another id"),
         (["one.txt", "--id", "Deploy", *WAITING[2:]], 1, "not a name of lower-case letters"),
         (["one.txt", *WAITING, "--pack", "."], 1, "holds no signatures.toml"),
         (["none.txt", *WAITING], 64, "does not exist"),
-    ],
-)
-def test_what_cannot_be_added_is_said_and_nothing_is_written(
-    add: Add, pack: Path, arguments: list[str], code: int, said: str
-) -> None:
-    before = state_of(pack)
-    done = add(*arguments)
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    assert state_of(pack) == before
+    ]:
+        before = state_of(pack)
+        done = add(*arguments)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+        assert state_of(pack) == before, (arguments, code)
 
 
 def test_a_signature_that_an_earlier_one_shadows_is_shown(add: Add, tmp_path: Path) -> None:

@@ -58,38 +58,17 @@ def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
     assert done.stdout.endswith("acme: 1 error, 1 warning\n")
     assert "(stallkit lint --explain SK303)" in done.stdout
     assert "\x1b" not in done.stdout
-
-
-def test_json(pack: Path) -> None:
-    pack.write_text(BAD, "utf-8")
-    done = stallkit("lint", str(pack), "--json", "--fast")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["version"], told["packs"], told["errors"], told["warnings"]) == (7, 1, ["acme"], 1, 1)
+    told = json.loads(stallkit("lint", str(pack), "--json", "--fast").stdout)
+    assert (told["version"], told["packs"], told["errors"], told["warnings"]) == (1, ["acme"], 1, 1)
     first = next(one for one in told["findings"] if one["code"] == "SK303")
     assert (first["level"], first["pack"], first["signature"], first["line"]) == ("error", "acme", "deploy", 11)
     assert set(first) == {
         "code", "level", "title", "pack", "signature", "clause", "file", "line", "message", "todo", "page",
             "explain",
     }  # fmt: skip
-
-
-def test_an_example_of_a_signature_that_is_called_secret_is_named(pack: Path) -> None:
     pack.write_text(GOOD.replace('"deploy"', '"ask_password"').replace('"Deploy? yes"', '"Deploy? "'), "utf-8")
     done = stallkit("lint", str(pack), "--fast")
     assert "SK404 error: ask_password: misses[1]: a miss that acme:ask_password matches" in done.stdout
-
-
-def test_warnings_alone_exit_0(pack: Path) -> None:
-    pack.write_text(GOOD.replace('source = "acme 4.2"\n', ""), "utf-8")
-    done = stallkit("lint", str(pack), "--fast")
-    assert done.returncode == 0
-    assert "SK403 warning" in done.stdout
-
-
-def test_an_installed_pack_by_name() -> None:
-    done = stallkit("lint", "node_prompts", "--fast")
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith("node_prompts: 0 errors")
 
 
 def test_a_pack_that_is_half_installed_is_one_finding(tmp_path: Path) -> None:
@@ -102,13 +81,6 @@ def test_a_pack_that_is_half_installed_is_one_finding(tmp_path: Path) -> None:
     found = json.loads(done.stdout)["findings"]
     assert [(one["code"], one["pack"], one["file"]) for one in found] == [("SK001", "half", "stallkit-half")]
     assert "No module named 'stallkit_half'" in found[0]["message"]
-
-
-@pytest.mark.parametrize("arguments", [["lint"], ["lint", "no_such_pack"], ["lint", "x", "--all"], ["tune", "no:such"]])
-def test_usage(arguments: list[str]) -> None:
-    done = stallkit(*arguments)
-    assert done.returncode == 64
-    assert "Traceback" not in done.stderr
 
 
 def test_tune() -> None:
@@ -129,6 +101,7 @@ def test_a_narrow_terminal_cuts_no_figure_of_tune_off() -> None:
         subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": columns})
         for columns in ("200", "30")
     )
+    assert "no --corpus: only the examples of shell_yn were judged" in wide.stderr
     rows = [line.split() for line in wide.stdout.splitlines() if line.startswith("all_of[")]
     assert rows
     assert [line.split() for line in narrow.stdout.splitlines() if line.startswith("all_of[")] == rows
@@ -150,13 +123,16 @@ def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> 
     page = stallkit("lint", "--explain", "sk105")
     assert page.returncode == 0 and page.stdout.startswith("# SK105: ") and "Passes:" in page.stdout
     assert stallkit("lint", "--explain", "SK999").returncode == 64
-    assert stallkit("lint").returncode == stallkit("lint", "--all", str(pack)).returncode == 64
+    for words in (["lint"], ["lint", "--all", str(pack)], ["lint", "no_such_pack"], ["tune", "no:such"]):
+        done = stallkit(*words)
+        assert done.returncode == 64 and "Traceback" not in done.stderr, words
 
 
 def test_a_comment_takes_a_finding_out_with_its_reason(pack: Path) -> None:
     without = GOOD.replace('source = "acme 4.2"\n', "")
     pack.write_text(without, "utf-8")
-    assert "SK403" in stallkit("lint", "--fast", str(pack)).stdout
+    done = stallkit("lint", "--fast", str(pack))
+    assert done.returncode == 0 and "SK403 warning" in done.stdout, "warnings alone"
     above = "# lint: ignore SK403: not released yet\n[[signature]]"
     pack.write_text(without.replace("[[signature]]", above), "utf-8")
     assert stallkit("lint", "--fast", str(pack)).stdout == "acme: 0 errors, 0 warnings\n"
@@ -188,6 +164,46 @@ def test_the_hook_for_pre_commit_is_that_command(pack: Path) -> None:
     assert stallkit(*words, str(pack)).returncode == 7
 
 
-def test_tune_without_a_corpus_says_so() -> None:
-    done = stallkit("tune", "shell_yn:yes_no")
-    assert done.returncode == 0 and "no --corpus: only the examples of shell_yn were judged" in done.stderr
+# --- try ---
+@pytest.fixture
+def screens(tmp_path: Path) -> Path:
+    made = {
+        "asks": "Step 1\nDeploy to staging now? ",
+        "known": "Deploy to staging now? [y/N] ",
+        "gone": "Deploy to staging now? yes\nIt went on.\n",
+        "twice": "Deploy to a now?\nDeploy to b now? ",
+        "other": "nothing of that",
+    }
+    for name, text in made.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    return tmp_path
+
+
+def tried(command: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, "try", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_rows_counts_and_who_wins(stallkit_command: str, screens: Path) -> None:
+    done = tried(stallkit_command, screens, r"Deploy to \S+ now\?", ".", "--json")
+    told = json.loads(done.stdout)
+    by_name = {one["screen"]: one for one in told["screens"]}
+    assert done.returncode == 0 and len(by_name) == 5
+    assert [row["row"] for row in by_name["twice.txt"]["rows"]] == [0, 1]
+    assert by_name["asks.txt"]["rows"] == [{"row": 1, "text": "Deploy to staging now?"}]
+    assert by_name["other.txt"]["wins"] == "no" and told["counts"]["no"] == 1
+    at_cursor = json.loads(tried(stallkit_command, screens, "Deploy", ".", "--where", "prompt_line", "--json").stdout)
+    wins = {one["screen"]: (one["wins"], one["other"], one["today"]) for one in at_cursor["screens"]}
+    assert wins["known.txt"][0] == "shadowed" and str(wins["known.txt"][1]).startswith("shell_yn:")
+    words = ["Deploy", "known.txt", "--where", "prompt_line", "--foreground", "acme", "--json"]
+    ours = json.loads(tried(stallkit_command, screens, *words).stdout)
+    assert ours["screens"][0]["wins"] == "wins" and ours["screens"][0]["today"] == wins["known.txt"][1]
+
+
+def test_it_is_told_in_lines_and_mistakes_in_one(stallkit_command: str, screens: Path) -> None:
+    done = tried(stallkit_command, screens, "Deploy to", "asks.txt", "other.txt", "--literal")
+    assert "asks.txt: wins" in done.stdout and "  row 1: 'Deploy to'" in done.stdout
+    assert "other.txt" not in done.stdout and done.stdout.endswith("holds on 1 of 2 screens: wins 1\n")
+    assert tried(stallkit_command, screens, "none of them", ".").returncode == 7
+    for words in (["(", "asks.txt"], ["x", "asks.txt", "--where", "somewhere"], ["x", "none.txt"], ["x"]):
+        wrong = tried(stallkit_command, screens, *words)
+        assert wrong.returncode == 64 and len(wrong.stderr.splitlines()) == 1

@@ -64,18 +64,15 @@ def test_a_case_that_became_wrong_is_a_step_back_even_if_the_figures_hold(since:
     assert change.regressions == ("became wrong: a, waiting judged working",)
 
 
-@pytest.mark.parametrize(
-    ("what", "figure"),
-    [
+def test_a_figure_that_fell_is_a_step_back(since: Any) -> None:
+    for what, figure in [
         ({"certainty": Certainty.MAYBE}, "sure recall"),
         ({"kind": Kind.TEXT}, "kinds right"),
         ({"state": State.IDLE}, "states right"),
         ({"pressed": ("none", "wrong")}, "wrong keys of policy daemon"),
-    ],
-)
-def test_a_figure_that_fell_is_a_step_back(since: Any, what: dict[str, Any], figure: str) -> None:
-    regressions = since(BEFORE, changed(**what)).regressions
-    assert any(figure in one for one in regressions)
+    ]:
+        regressions = since(BEFORE, changed(**what)).regressions
+        assert any(figure in one for one in regressions), (what, figure)
 
 
 def test_a_false_alarm_lowers_precision(since: Any) -> None:
@@ -114,9 +111,8 @@ def test_settings_that_differ_are_told(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_what_is_no_baseline_is_one_line(tmp_path: Path) -> None:
+    for content in [
         "",
         "{",
         "[]",
@@ -127,13 +123,11 @@ def test_settings_that_differ_are_told(tmp_path: Path) -> None:
         '{"version": 1, "verdicts": 7}',
         '{"version": 1, "verdicts": [{}]}',
         '{"version": 1, "verdicts": [{"id": "a", "true": "no state"}]}',
-    ],
-)
-def test_what_is_no_baseline_is_one_line(tmp_path: Path, content: str) -> None:
-    (tmp_path / "b").write_bytes(content.encode("latin-1"))
-    with pytest.raises(StoreError, match="write it again") as caught:
-        read(tmp_path / "b")
-    assert str(tmp_path / "b") in str(caught.value) and "\n" not in str(caught.value)
+    ]:
+        (tmp_path / "b").write_bytes(content.encode("latin-1"))
+        with pytest.raises(StoreError, match="write it again") as caught:
+            read(tmp_path / "b")
+        assert str(tmp_path / "b") in str(caught.value) and "\n" not in str(caught.value), content
 
 
 def test_a_baseline_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -39,11 +39,11 @@ def read(path: Path) -> tuple[list[Any], list[str]]:
     return cases, [str(problem) for problem in problems]
 
 
-@pytest.mark.parametrize("path", CORPORA, ids=lambda path: path.stem)
-def test_the_development_corpora_are_read_whole(path: Path) -> None:
-    cases, problems = read(path)
-    assert problems == [] and len(cases) == count(path) == len(path.read_text("utf-8").splitlines())
-    assert all(case.label.kind for case in cases if case.label.state is State.WAITING)
+def test_the_development_corpora_are_read_whole() -> None:
+    for path in CORPORA:
+        cases, problems = read(path)
+        assert problems == [] and len(cases) == count(path) == len(path.read_text("utf-8").splitlines()), path
+        assert all(case.label.kind for case in cases if case.label.state is State.WAITING), path
 
 
 def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
@@ -52,9 +52,8 @@ def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
     assert (case.id, case.program, case.label.state, case.snapshot.foreground) == ("one", "", State.IDLE, None)
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_a_broken_line_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    for line, why in [
         ("{", "it is not JSON: Expecting property name"),
         ("[1]", "not a JSON object"),
         ('"text"', "not a JSON object"),
@@ -76,15 +75,13 @@ def test_only_id_screen_and_state_are_required(tmp_path: Path) -> None:
         (row("a", tty={"echo": "on"}), "tty.echo is 'on', not bool"),
         (row("a", proc=[7]), "TypeError"),
         (row("a", probe_1s=[1]), "AttributeError"),
-    ],
-)
-def test_a_broken_line_is_named_and_the_rest_is_read(tmp_path: Path, line: Any, why: str) -> None:
-    path = write(tmp_path / "c.jsonl", row("first"), "", line, row("last"))
-    cases, problems = read(path)
-    assert [case.id for case in cases] == ["first", "last"]
-    assert len(problems) == 1 and f"{path}:3: " in problems[0] and why in problems[0]
-    with pytest.raises(StoreError, match=":3: "):
-        list(load(path))
+    ]:
+        path = write(tmp_path / "c.jsonl", row("first"), "", line, row("last"))
+        cases, problems = read(path)
+        assert [case.id for case in cases] == ["first", "last"], (line, why)
+        assert len(problems) == 1 and f"{path}:3: " in problems[0] and why in problems[0], (line, why)
+        with pytest.raises(StoreError, match=":3: "):
+            list(load(path))
 
 
 def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
@@ -221,14 +218,11 @@ def test_a_recording_without_a_marker_is_skipped_and_said_to_be(tmp_path: Path) 
     assert skipped == [str(tmp_path / "a.cast")] and len(problems) == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_what_is_wrong_with_a_line_is_told_in_its_own_places(tmp_path: Path) -> None:
+    for line, why in [
         (b'{"id": "x" "screen"', "it is not JSON: Expecting ',' delimiter, at character 12"),
         (b'{"id": "\xff"}', "it is not UTF-8, from byte 9 on"),
-    ],
-)
-def test_what_is_wrong_with_a_line_is_told_in_its_own_places(tmp_path: Path, line: bytes, why: str) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_bytes(b"\n" + line + b"\n")
-    assert f"{path}:2: {why}; correct the line" in read(path)[1][0]
+    ]:
+        path = tmp_path / "c.jsonl"
+        path.write_bytes(b"\n" + line + b"\n")
+        assert f"{path}:2: {why}; correct the line" in read(path)[1][0], (line, why)

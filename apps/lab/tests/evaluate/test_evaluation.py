@@ -7,14 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labelled import BUSY, READS, row
 from looks import ONE_LINE
 from stallkit_lab.corpus_lines import Line
 from stallkit_lab.evaluate.corpus import load
-from stallkit_lab.evaluate.evaluation import GROUPS, evaluate, groups, tally, worst
+from stallkit_lab.evaluate.evaluation import GROUPS, Cells, evaluate, groups, share, tally, wilson, worst
 from stallkit_lab.evaluate.prediction import Prediction, judge_case
 
 from stallkit import Clause, Dismissal, Engine, Kind, Pack, Signature, State
@@ -57,14 +56,22 @@ def test_a_prompt_that_any_program_may_show_is_pressed_where_a_rule_names_it() -
     assert pressed(asking("y Enter", "medium", "shell_yn", "another"), kind="confirm") == ("none", "none")
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in (State.WAITING, State.UNKNOWN)])
-def test_a_key_is_wrong_where_nothing_waits(state: State) -> None:
-    assert pressed(asking("y Enter"), state=state) == ("wrong", "wrong")
+def test_a_key_is_wrong_where_nothing_waits() -> None:
+    wrong = [
+        state
+        for state in [state for state in State if state not in (State.WAITING, State.UNKNOWN)]
+        if pressed(asking("y Enter"), state=state) != ("wrong", "wrong")
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("kind", ["secret", "login", "permission", "plan_approval", "question"])
-def test_a_key_is_wrong_at_what_no_policy_presses_at(kind: str) -> None:
-    assert pressed(asking("y Enter"), kind=kind, dismissable_keys=["y", "Enter"]) == ("wrong", "wrong")
+def test_a_key_is_wrong_at_what_no_policy_presses_at() -> None:
+    wrong = [
+        kind
+        for kind in ["secret", "login", "permission", "plan_approval", "question"]
+        if pressed(asking("y Enter"), kind=kind, dismissable_keys=["y", "Enter"]) != ("wrong", "wrong")
+    ]
+    assert wrong == []
 
 
 def test_the_careful_policy_keeps_to_the_way_out_that_is_given() -> None:
@@ -74,9 +81,13 @@ def test_the_careful_policy_keeps_to_the_way_out_that_is_given() -> None:
     assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=[]) == ("wrong", "right")
 
 
-@pytest.mark.parametrize("words", [["no", "Enter"], [":q!", "Enter"], ["Escape", ":q!", "Enter"], ["Ctrl+Q"]])
-def test_keys_of_labels_are_read_whatever_stands_there(words: list[str]) -> None:
-    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=words) == ("wrong", "right")
+def test_keys_of_labels_are_read_whatever_stands_there() -> None:
+    wrong = [
+        words
+        for words in [["no", "Enter"], [":q!", "Enter"], ["Escape", ":q!", "Enter"], ["Ctrl+Q"]]
+        if pressed(asking("y Enter"), kind="confirm", dismissable_keys=words) != ("wrong", "right")
+    ]
+    assert wrong == []
 
 
 def test_the_same_keys_are_the_same_however_they_are_written() -> None:
@@ -180,8 +191,50 @@ def test_the_fields_that_others_rely_on_are_there() -> None:
     assert (miss["id"], miss["true"], miss["predicted"]) == ("c", "waiting", "working") and miss["reasons"]
 
 
-@pytest.mark.parametrize("path", CORPORA, ids=lambda path: path.stem)
-def test_no_policy_presses_wrongly_on_the_development_corpora(path: Path) -> None:
-    found = evaluate(load(path), Engine.default())
-    assert found["wrong_keys"] == {"careful": 0, "daemon": 0}
-    assert found["sure"]["fp"] == 0
+def test_no_policy_presses_wrongly_on_the_development_corpora() -> None:
+    for path in CORPORA:
+        found = evaluate(load(path), Engine.default())
+        assert found["wrong_keys"] == {"careful": 0, "daemon": 0}, path
+        assert found["sure"]["fp"] == 0, path
+
+
+# --- cells and intervals ---
+COUNTS = st.integers(0, 10_000)
+
+
+def test_intervals_are_those_of_the_literature() -> None:
+    wrong = [
+        (part, whole, low, high)
+        for part, whole, low, high in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ]
+        if wilson(part, whole) != [low, high]
+    ]
+    assert wrong == []
+
+
+@given(COUNTS, COUNTS)
+def test_an_interval_holds_its_figure_and_narrows_with_more_cases(part: int, rest: int) -> None:
+    bounds = wilson(part, part + rest)
+    if part + rest == 0:
+        assert bounds is None and share(part, 0) is None
+        return
+    figure = share(part, part + rest)
+    assert bounds is not None and figure is not None
+    assert 0 <= bounds[0] <= figure <= bounds[1] <= 1
+    more = wilson(part * 10, (part + rest) * 10)
+    assert more is not None and more[1] - more[0] <= bounds[1] - bounds[0] + 1e-3
+
+
+@given(COUNTS, COUNTS, COUNTS, COUNTS)
+def test_f1_lies_between_precision_and_recall_and_in_its_interval(tp: int, fp: int, fn: int, tn: int) -> None:
+    cells = Cells(tp, fp, fn, tn)
+    if cells.precision is not None and cells.recall is not None and cells.f1 is not None:
+        assert min(cells.precision, cells.recall) - 1e-4 <= cells.f1 <= max(cells.precision, cells.recall) + 1e-4
+    if cells.f1 is not None:
+        bounds = cells.f1_interval
+        assert bounds is not None and bounds[0] <= cells.f1 + 1e-4 and cells.f1 <= bounds[1] + 1e-4
+    assert set(cells.as_object()) >= {"tp", "fp", "fn", "tn", "precision", "recall", "f1"}

@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labelled import BUSY, READS, row, write
@@ -158,12 +157,9 @@ def test_a_table_is_sorted_by_the_head_that_is_pressed() -> None:
     """Numbers as numbers, the largest first; what is empty stays last."""
     [script] = re.findall(r"<script>(.*?)</script>", shown(miss(None)), re.DOTALL)
     done = subprocess.run(["node", "-e", _PAGE.replace("SCRIPT", script)], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == [
-        ",descending, abcd",
-        ",ascending, cbad",
-        "descending,, dcba",
-        "true",
-    ], done.stderr
+    assert done.stdout.splitlines() == [",descending, abcd", ",ascending, cbad", "descending,, dcba", "true"], (
+        done.stderr
+    )
 
 
 def test_secrets_are_masked() -> None:
@@ -178,8 +174,8 @@ def test_a_mask_leaves_the_cursor_in_its_row() -> None:
     assert "MIIE" not in text and 'Proceed?<span class="cursor"> </span>' in text
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_page_of_nothing_is_a_page(count: int) -> None:
-    right = miss(None, true_state=State.WAITING, true_kind=Kind.TEXT)
-    text = shown(*[right] * count)
-    assert "article" not in Reader(text).tags and f"{count} cases" in text
+def test_a_page_of_nothing_is_a_page() -> None:
+    for count in [0, 1]:
+        right = miss(None, true_state=State.WAITING, true_kind=Kind.TEXT)
+        text = shown(*[right] * count)
+        assert "article" not in Reader(text).tags and f"{count} cases" in text, count

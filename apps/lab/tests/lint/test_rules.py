@@ -10,22 +10,23 @@ from hypothesis import HealthCheck, given, settings
 from stallkit_lab.lint import runaways
 from stallkit_lab.lint.clauses import implies
 from stallkit_lab.lint.findings import Level
+from stallkit_lab.lint.runaways import Attack, Room
 from stallkit_lab.lint.runner import lint, lint_installed, lint_path
 from stallkit_lab.lint.signature_rules import default_is_no
 from strategies import Case, cases
 
-from stallkit.detect.matcher import Budget, find
+from stallkit.detect.matcher import Budget, find, region
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature
 from stallkit.packs.registry import installed
-from stallkit.terminal.screen import Screen
+from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT, Screen
 
 
-@pytest.mark.parametrize("name", sorted(pack.name for pack in installed().packs))
-def test_the_bundled_packs_have_no_finding(name: str) -> None:
+def test_the_bundled_packs_have_no_finding() -> None:
     """Among the rules is the mutation check, SK205: no clause without use; and SK104: none takes too long."""
-    found = lint_installed(name, thorough=False)
-    assert found is not None
-    assert [(one.code, one.signature, one.clause, one.message) for one in found.findings] == []
+    for name in sorted(pack.name for pack in installed().packs):
+        found = lint_installed(name, thorough=False)
+        assert found is not None, name
+        assert [(one.code, one.signature, one.clause, one.message) for one in found.findings] == [], name
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -65,46 +66,42 @@ def test_what_implies_what() -> None:
     assert not implies(Clause(pattern="x$", where="prompt_line"), Clause(pattern="x$"))
 
 
-@pytest.mark.parametrize(
-    ("guard", "told"),
-    [
-        pytest.param({}, ["SK206"], id="no reason"),
-        pytest.param({"first_because": " "}, ["SK206"], id="a blank is none"),
-        pytest.param({"first_because": "it loses data"}, [], id="a reason"),
-        pytest.param({"tier": "quota"}, [], id="another tier"),
-        pytest.param({"dismissal": Dismissal(keys="n")}, [], id="dismissed as well"),
-    ],
-)
-def test_what_is_tried_before_what_may_be_dismissed_says_why(guard: dict[str, Any], told: list[str]) -> None:
+GUARDS: list[tuple[dict[str, Any], list[str]]] = [
+    ({}, ["SK206"]),
+    ({"first_because": " "}, ["SK206"]),  # a blank is no reason
+    ({"first_because": "it loses data"}, []),
+    ({"tier": "quota"}, []),
+    ({"dismissal": Dismissal(keys="n")}, []),
+]
+
+
+def test_what_is_tried_before_what_may_be_dismissed_says_why() -> None:
     rest: dict[str, Any] = {"title": "", "state": "waiting", "kind": "confirm"}
-    pack = Pack(
-        "p",
-        signatures=[
-            Signature(id="guard", all_of=["a"], **{**rest, **guard}),
-            Signature(id="one", all_of=["b"], dismissal=Dismissal(keys="y"), **rest),
-            Signature(id="last", all_of=["c"], **rest),
-        ],
-    )
-    found = [one for one in lint(pack, thorough=False).findings if one.code == "SK206"]
-    assert [one.code for one in found] == told
-    assert {one.signature for one in found} <= {"guard"}
+    one = Signature(id="one", all_of=["b"], dismissal=Dismissal(keys="y"), **rest)
+    last = Signature(id="last", all_of=["c"], **rest)
+    for guard, told in GUARDS:
+        pack = Pack("p", signatures=[Signature(id="guard", all_of=["a"], **{**rest, **guard}), one, last])
+        found = [one for one in lint(pack, thorough=False).findings if one.code == "SK206"]
+        assert [one.code for one in found] == told, guard
+        assert {one.signature for one in found} <= {"guard"}, guard
 
 
-@pytest.mark.parametrize(
-    ("text", "no"),
-    [
-        ("Proceed? [y/N] ", True),
-        ("Proceed? [Y/n] ", False),
-        ("Proceed? (y or [n]) ", True),
-        ("Proceed? (default: no) ", True),
-        ("Quit?\n❯ No, stay\n  Yes", True),
-        ("Quit?\n  No, stay\n❯ Yes", False),
-        ("Quit?\n❯ 2. Cancel\n  1. Yes", True),
-        ("Quit?\n❯ Note it down\n  Yes", False),
-    ],
-)
-def test_the_default_is_read_from_the_screen(text: str, no: bool) -> None:
-    assert bool(default_is_no(Screen.from_text(text))) is no
+def test_the_default_is_read_from_the_screen() -> None:
+    wrong = [
+        (text, no)
+        for text, no in [
+            ("Proceed? [y/N] ", True),
+            ("Proceed? [Y/n] ", False),
+            ("Proceed? (y or [n]) ", True),
+            ("Proceed? (default: no) ", True),
+            ("Quit?\n❯ No, stay\n  Yes", True),
+            ("Quit?\n  No, stay\n❯ Yes", False),
+            ("Quit?\n❯ 2. Cancel\n  1. Yes", True),
+            ("Quit?\n❯ Note it down\n  Yes", False),
+        ]
+        if bool(default_is_no(Screen.from_text(text))) is not no
+    ]
+    assert wrong == []
 
 
 def test_a_signature_shadowed_by_another_pack() -> None:
@@ -199,3 +196,54 @@ def test_a_folder_without_a_pack_is_one_finding(tmp_path: Path) -> None:
 def test_a_pack_made_in_python_whose_pattern_is_none() -> None:
     signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="(")])
     assert [(one.code, one.signature) for one in lint(Pack("p", signatures=[signature])).findings] == [("SK101", "a")]
+
+
+# --- patterns whose time grows faster than the text ---
+def codes(pattern: str, where: str = "screen") -> set[str]:
+    signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern=pattern, where=where)])
+    return {one.code for one in lint(Pack("p", signatures=[signature]), thorough=False).findings} & {"SK103", "SK104"}
+
+
+def test_a_runaway_is_found_without_recheck() -> None:
+    wrong = [
+        (pattern, where)
+        for pattern in ["^(?:a|a)*b$", r"(?:\w+\s?)+;", "(?:a|ab|b)*?c"]
+        for where in ["prompt_line", "screen"]
+        if codes(pattern, where) != {"SK103"}
+    ]
+    assert wrong == []
+
+
+def test_one_that_takes_too_long_on_a_screen_alone_is_found() -> None:
+    wrong = [
+        pattern
+        for pattern in [r"Allow[^?]*\?", r"\s+Deploy\?", r"\w+x", r"^.*;.*;.*;.*;.*;.*x$"]
+        if codes(pattern) not in ({"SK104"}, {"SK103"})
+    ]
+    assert wrong == []
+
+
+def test_a_linear_one_is_not() -> None:
+    wrong = [
+        (pattern, where)
+        for pattern in [r"\b\w++x", r"^[└╰]─[^│|?\n]*[$#]$", r"\d-hour", "^.*press.*$", "Allow[^?]{0,20}"]
+        for where in ["prompt_line", "screen"]
+        if codes(pattern, where) != set()
+    ]
+    assert wrong == []
+
+
+def test_texts_are_no_longer_than_what_a_clause_is_shown() -> None:
+    for where in ["screen", "block", "tail(3)", "tail(999)", "down_to_cursor(5)", "prompt_line", "title"]:
+        for pump in ["a", "y/n ", "│ a\n", "\n"]:
+            room = Room.of(where)
+            texts = list(Attack((("? ", pump),), "?").texts(room))
+            assert texts, (where, pump)
+            for text in texts:
+                assert len(text) <= room.characters, (where, pump)
+                assert text.count("\n") < room.rows, (where, pump)
+                assert max(map(len, text.split("\n"))) <= REGION_COLUMNS, (where, pump)
+            full = Screen.from_text("\n".join(["x" * 900] * 300), cursor=(900, 299), title="x" * 900)
+            shown = region(where, full)
+            assert shown is None or len(shown.text) <= room.characters <= REGION_TEXT, (where, pump)
+            assert room.rows <= MAX_LINES, (where, pump)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stallkit_lab.record import asciicast
@@ -33,9 +32,8 @@ def test_headers_of_both_versions_are_read() -> None:
     assert made == Header((90, 30), 3, None, "t", None, "tmux") and problems == []
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_a_header_that_is_none_is_named() -> None:
+    for line, why in [
         (b"", "it is empty"),
         (b"\n", "its first line is empty"),
         (b"{", "its header is not JSON"),
@@ -50,17 +48,14 @@ def test_headers_of_both_versions_are_read() -> None:
         (b'{"version": 2, "width": 80, "height": 1e9}', "the size 80 x"),
         (b'{"version": 2, "width": 80, "height": 99999}', "the size 80 x 99999"),
         (b'{"version": 2, "width": 80, "height": 0}', "the size 80 x 0"),
-    ],
-)
-def test_a_header_that_is_none_is_named(line: bytes, why: str) -> None:
-    made, problems = head(line)
-    assert made is None and len(problems) == 1 and "f.cast:1: " in problems[0] and why in problems[0]
-    assert "\n" not in problems[0]
+    ]:
+        made, problems = head(line)
+        assert made is None and len(problems) == 1 and "f.cast:1: " in problems[0] and why in problems[0], (line, why)
+        assert "\n" not in problems[0], (line, why)
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_a_broken_line_is_named_and_the_rest_is_read() -> None:
+    for line, why in [
         (b"{\n", "not JSON"),
         (b"\x00\xff\x80\n", "not JSON"),
         (b"[" * 100_000 + b"\n", "not JSON"),
@@ -76,12 +71,10 @@ def test_a_header_that_is_none_is_named(line: bytes, why: str) -> None:
         ([1.0, "o", 7], "7, no text"),
         ([1.0, "m", None], "None, no text"),
         (b'[1.0, "o", "' + b"x" * MAX_LINE + b'"]\n', "longer than"),
-    ],
-)
-def test_a_broken_line_is_named_and_the_rest_is_read(line: Any, why: str) -> None:
-    found, problems = read([0.5, "o", "first"], b"\n", line, [2.0, "o", "last"])
-    assert [event.data for event in found] == ["first", "last"]
-    assert len(problems) == 1 and "f.cast:4: " in problems[0] and why in problems[0]
+    ]:
+        found, problems = read([0.5, "o", "first"], b"\n", line, [2.0, "o", "last"])
+        assert [event.data for event in found] == ["first", "last"], (line, why)
+        assert len(problems) == 1 and "f.cast:4: " in problems[0] and why in problems[0], (line, why)
 
 
 def test_events_out_of_order_are_named_and_read_where_they_stand() -> None:
@@ -130,9 +123,9 @@ def test_no_line_raises_and_time_never_falls(lines: list[bytes], version: int) -
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_a_header_that_is_written_is_read_again(version: int) -> None:
-    made = Header((120, 40), version, 1_700_000_000, "a\u2028title \ud800", "sh -c 'x'", "xterm-256color")
-    line = encode_header(made)
-    assert line.endswith("\n") and len(line.splitlines()) == 1
-    assert head(line.encode()) == (made, [])
+def test_a_header_that_is_written_is_read_again() -> None:
+    for version in [2, 3]:
+        made = Header((120, 40), version, 1_700_000_000, "a\u2028title \ud800", "sh -c 'x'", "xterm-256color")
+        line = encode_header(made)
+        assert line.endswith("\n") and len(line.splitlines()) == 1, version
+        assert head(line.encode()) == (made, []), version

@@ -93,13 +93,6 @@ def test_a_marker_that_nobody_knows_is_named_and_changes_nothing(tmp_path: Path)
     assert "only waiting has a kind" in problems[2]
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"\x00\xff" * 1_000, b'{"version": 9}\n[1, "m", "idle"]\n'])
-def test_what_is_no_recording_is_one_problem(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a.cast").write_bytes(content)
-    found, problems = read(tmp_path / "a.cast")
-    assert found == [] and len(problems) == 1 and "a.cast:1: " in problems[0]
-
-
 def test_a_recording_that_breaks_off_is_read_up_to_there(tmp_path: Path) -> None:
     whole = session(tmp_path / "a.cast").read_bytes()
     cut = whole.index(b"Proceed?")
@@ -184,9 +177,9 @@ def test_facts_that_are_written_are_read_again(
     assert read_facts(encode_facts(kernel, tty)) == (kernel, tty)
 
 
-@pytest.mark.parametrize("told", ["", "7", "[", '{"how": "asked"}', '{"echo": 1}', '{"foreground": []}', "[" * 99_999])
-def test_facts_that_are_none_are_refused(told: str) -> None:
-    with pytest.raises(ValueError):
-        read_facts(told)
-    with pytest.raises(ValueError):
-        read_facts(json.dumps(told))
+def test_facts_that_are_none_are_refused() -> None:
+    for told in ["", "7", "[", '{"how": "asked"}', '{"echo": 1}', '{"foreground": []}', "[" * 99_999]:
+        with pytest.raises(ValueError):
+            read_facts(told)
+        with pytest.raises(ValueError):
+            read_facts(json.dumps(told))

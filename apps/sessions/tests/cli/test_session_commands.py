@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from ended_session import TOKEN, on_terminal
-from stallkit_sessions.model import Cause
 from stallkit_sessions.register import RunningSession
 from started import House
-from terminals import HEARD, wait_for
+from terminals import HEARD
 
 from stallkit.terminal.text import cells, strip
 
@@ -23,27 +22,18 @@ pytestmark = pytest.mark.e2e
 # --- start ---
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_program_that_ends_at_once_vanished_during_its_start(house: House, as_json: bool) -> None:
-    words = ["start", "a", "-S", str(house.socket), "--wait", "5", *["--json"] * as_json, "--", "sh", "-c"]
-    done = house.call(*words, f"echo cannot start >&2; {HEARD}; exit 3")
+def test_a_program_that_ends_before_it_asked_vanished_during_its_start(house: House) -> None:
+    words = ["-S", str(house.socket), "--cwd", str(house.work)]
+    done = house.call("start", "a", *words, "--wait", "5", "--", "sh", "-c", f"echo cannot start >&2; {HEARD}; exit 3")
     assert done.returncode == 4, done.stderr
-    if as_json:
-        told = json.loads(done.stdout)
-        assert told["ready"] == "vanished"
-        assert (told["ended"]["cause"], told["ended"]["screen"]) == ("exited", ["cannot start"])
-    else:
-        assert "a: vanished during its start" in done.stdout
-        assert "cannot start" in done.stdout and "code 3 (says pane_dead_status)" in done.stdout
+    assert "a: vanished during its start" in done.stdout
+    assert "cannot start" in done.stdout and "code 3 (says pane_dead_status)" in done.stdout
     assert [one["event"] for one in house.events("a")] == ["session_started", "session_crashed"]
-
-
-def test_a_program_that_ends_while_it_is_waited_for_vanished(house: House) -> None:
-    words = ["start", "a", "-S", str(house.socket), "--cwd", str(house.work), "--wait", "30", "--", "sh", "-c"]
-    done = house.call(*words, "echo up; sleep 2; exit 3")
+    done = house.call("start", "b", *words, "--wait", "30", "--json", "--", "sh", "-c", "echo up; sleep 2; exit 3")
     assert done.returncode == 4, done.stderr
-    assert "vanished" in done.stdout and "code 3" in done.stdout
-    assert house.final("a")["event"] == "session_crashed"
+    told = json.loads(done.stdout)
+    assert (told["ready"], told["ended"]["cause"], told["ended"]["screen"]) == ("vanished", "exited", ["up"])
+    assert house.final("b")["event"] == "session_crashed"
 
 
 def test_a_program_that_shows_no_prompt_is_a_time_out(house: House) -> None:
@@ -73,38 +63,23 @@ def test_a_name_that_is_not_started_yet_is_waited_for(house: House) -> None:
     assert said == f"later: blocked, it asks for confirm: {why}\n"
 
 
-@pytest.mark.parametrize(
-    "words, says",
-    [
-        (("a.b", "--", "cat"), "not a name for a session"),
-        (("a", "--size", "wide", "--", "cat"), "is not a size"),
-        (("a", "--docker", "i", "--podman", "i", "--", "cat"), "give one of"),
-        (("a", "--port", "4000", "--port", "4000", "--", "cat"), "a port is given twice"),
-        ((TOKEN, "--", "cat"), "is not a name"),
-    ],
-)
-def test_what_cannot_be_meant_is_a_usage_error(house: House, words: tuple[str, ...], says: str) -> None:
-    done = house.call("start", *words, "-S", str(house.socket)) if "--" not in words else house.call(
-        "start", "-S", str(house.socket), *words
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (64, "")
-    assert says in done.stderr and TOKEN not in done.stderr
-    assert house.events() == []
-
-
-def test_a_program_that_there_is_not_is_told_in_one_line(house: House) -> None:
-    done = house.call("start", "a", "-S", str(house.socket), "--", "no-such-program")
-    assert (done.returncode, done.stdout, house.events()) == (64, "", [])
-    assert re.fullmatch(
-        r"stallkit: could not start a: no program 'no-such-program' is installed; [^\n]*\n", done.stderr
-    )
-
-
-def test_who_has_the_name_is_told_in_one_line(house: House) -> None:
-    house.start("a")
-    done = house.call("start", "a", "-S", str(house.socket), "--", "cat")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"stallkit: could not start a: a session of this name runs since [^\n]*\n", done.stderr)
+def test_what_cannot_be_started_is_one_line(house: House) -> None:
+    house.start("holder")
+    no_program = "could not start a: no program 'no-such-program' is installed; "
+    for words, code, says in (
+        (("a.b", "--", "cat"), 64, "not a name for a session"),
+        (("a", "--size", "wide", "--", "cat"), 64, "is not a size"),
+        (("a", "--docker", "i", "--podman", "i", "--", "cat"), 64, "give one of"),
+        (("a", "--port", "4000", "--port", "4000", "--", "cat"), 64, "a port is given twice"),
+        ((TOKEN, "--", "cat"), 64, "is not a name"),
+        (("a", "--", "no-such-program"), 64, no_program),
+        (("holder", "--", "cat"), 1, "could not start holder: a session of this name runs since "),
+    ):
+        done = house.call("start", "-S", str(house.socket), *words)
+        assert (done.returncode, done.stdout) == (code, ""), words
+        assert says in done.stderr.splitlines()[-1] and TOKEN not in done.stderr, words
+        assert not says.startswith("could not start") or re.fullmatch(rf"stallkit: {says}[^\n]*\n", done.stderr)
+    assert [one["target"] for one in house.events()] == ["holder"]
 
 
 def test_a_state_directory_that_cannot_be_is_one_line(house: House) -> None:
@@ -132,34 +107,39 @@ def test_sessions_in_a_directory_that_is_read_only_or_gone_are_told_of(house: Ho
 MEETS = [("output", "a"), ("send", "a", "text"), ("check", "a"), ("wait", "a"), ("explain", "a")]
 
 
-@pytest.mark.parametrize("words", MEETS)
-def test_every_command_shows_how_it_ended(dead: House, words: tuple[str, ...]) -> None:
-    done = dead.call(*words)
-    assert done.returncode == 4, done.stderr
-    for part in ("its program exited with 3", "code 3 (says pane_dead_status)", "the last words", "stallkit start a"):
-        assert part in done.stdout
-    assert TOKEN not in done.stdout
-    told = dead.call(*words, "--json")
-    assert told.returncode == 4, told.stderr
-    record = json.loads(told.stdout)["ended"]
-    assert (record["cause"], record["status"]) == ("exited", {"source": "pane_dead_status", "code": 3, "signal": None})
-    assert record["recovery"][0]["command"].startswith("stallkit start a ")
-    assert TOKEN not in told.stdout
+def test_every_command_shows_how_it_ended(dead: House) -> None:
+    for words in MEETS:
+        done = dead.call(*words)
+        assert done.returncode == 4, done.stderr
+        for part in (
+            "its program exited with 3",
+            "code 3 (says pane_dead_status)",
+            "the last words",
+            "stallkit start a",
+        ):
+            assert part in done.stdout, words
+        assert TOKEN not in done.stdout, words
+        told = dead.call(*words, "--json")
+        assert told.returncode == 4, told.stderr
+        record = json.loads(told.stdout)["ended"]
+        assert (record["cause"], record["status"]) == (
+            "exited",
+            {"source": "pane_dead_status", "code": 3, "signal": None},
+        ), words
+        assert record["recovery"][0]["command"].startswith("stallkit start a "), words
+        assert TOKEN not in told.stdout, words
 
 
-@pytest.mark.parametrize("words", [("output",), ("check",), ("postmortem",), ("stop",), ("send",)])
-def test_a_name_that_was_never_started(dead: House, words: tuple[str, ...]) -> None:
+def test_a_name_that_was_never_started(dead: House) -> None:
     before = dead.events()
-    done = dead.call(*words, "never", *["text"] * (words == ("send",)))
-    assert (done.returncode, done.stdout) == (64, "")
-    assert "'never'" in done.stderr.splitlines()[-1]
+    for words in (("output",), ("check",), ("postmortem",), ("stop", "keeper"), ("send",)):
+        done = dead.call(*words, "never", *["text"] * (words == ("send",)))
+        assert (done.returncode, done.stdout) == (64, ""), words
+        assert "'never'" in done.stderr.splitlines()[-1], words
     assert dead.events() == before
-
-
-def test_a_name_that_was_never_started_stops_nothing(dead: House) -> None:
-    done = dead.call("stop", "keeper", "never", "--json")
-    assert (done.returncode, done.stdout) == (64, "")
-    assert isinstance(dead.register.latest("keeper"), RunningSession)
+    assert isinstance(dead.register.latest("keeper"), RunningSession), "nothing is stopped"
+    done = dead.call("postmortem", "keeper")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper is running, and has never ended\n")
 
 
 def test_list_says_what_lives_and_why_the_others_do_not(dead: House) -> None:
@@ -217,24 +197,6 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     assert shown < 24, "its beginning left the terminal"
 
 
-def test_a_panel_tells_which_earlier_ends_were_one_incident(house: House) -> None:
-    for name in ("a", "b"):
-        house.start(name)
-    house.kill_tmux()
-    number = house.end_of("a").incident
-    assert number is not None
-    house.start("a", "sh", "-c", "exit 3")
-    house.end_of("a")
-    said = " ".join(re.sub("[│\n ]+", " ", house.call("output", "a").stdout).split())
-    assert re.search(rf"earlier .{{19}} tmux server \w+, status unknown, incident {number}\b", said)
-    assert json.loads(house.call("output", "a", "--json").stdout)["ended"]["earlier_ends"][0]["incident"] == number
-
-
-def test_postmortem_of_one_that_never_ended(dead: House) -> None:
-    done = dead.call("postmortem", "keeper")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper is running, and has never ended\n")
-
-
 def test_the_recovering_command_recovers(house: House) -> None:
     house.start("keeper")
     house.begin("a", "sh", "-c", f"echo 'a $HOME;'; {HEARD}; exit 3")
@@ -268,9 +230,14 @@ def test_stop_all_stops_ours_alone(house: House) -> None:
     assert house.call("stop").returncode == 64
 
 
-def test_replace_on_the_command_line(house: House) -> None:
-    house.begin("a", "sh", "-c", "echo one; exec cat")
-    house.begin("a", "sh", "-c", "echo two; exec cat", given=("--replace",))
-    wait_for(lambda: "two" in house.call("output", "a").stdout, "the second")
-    [record] = house.register.records("a")
-    assert record.cause is Cause.REPLACED
+def test_a_panel_tells_which_earlier_ends_were_one_incident(house: House) -> None:
+    for name in ("a", "b"):
+        house.start(name)
+    house.kill_tmux()
+    number = house.end_of("a").incident
+    assert number is not None
+    house.start("a", "sh", "-c", "exit 3")
+    house.end_of("a")
+    said = " ".join(re.sub("[│\n ]+", " ", house.call("output", "a").stdout).split())
+    assert re.search(rf"earlier .{{19}} tmux server \w+, status unknown, incident {number}\b", said)
+    assert json.loads(house.call("output", "a", "--json").stdout)["ended"]["earlier_ends"][0]["incident"] == number

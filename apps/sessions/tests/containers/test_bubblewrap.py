@@ -49,47 +49,32 @@ def run(folder: Path, script: str, *options: str) -> subprocess.CompletedProcess
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
 
 
-def test_it_runs_in_its_directory_which_it_may_write(folder: Path) -> None:
+def test_it_may_write_its_directory_and_what_an_option_opens_and_read_the_rest(folder: Path, tmp_path: Path) -> None:
     done = run(folder, 'pwd; echo "$STALLKIT_SESSION" >made; exit 3')
     assert (done.stdout, done.returncode) == (f"{folder}\n", 3)
     assert (folder / "made").read_text() == "abc\n"
-
-
-def test_the_system_can_be_read_and_not_written(folder: Path) -> None:
     outside = folder.parent / "outside"  # which is in /tmp, or at least not in its directory
     done = run(folder, f"test -r /etc/passwd && echo read; echo x >/usr/stallkit-test; echo x >{outside}; ls /tmp")
     assert done.stdout.startswith("read\n")
     assert "Read-only file system" in done.stderr
     assert not outside.exists() and not Path("/usr/stallkit-test").exists()
-
-
-def test_an_option_opens_one_more_folder(folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
+    (other := tmp_path / "other").mkdir()
     done = run(folder, f"echo x >{other}/made", "--bind", str(other), str(other))
     assert done.returncode == 0 and (other / "made").exists()
-
-
-def test_other_processes_are_not_seen(folder: Path) -> None:
     done = run(folder, f"test -d /proc/{os.getpid()} && grep -q pytest /proc/{os.getpid()}/cmdline; echo $?")
-    assert done.stdout == "1\n"
+    assert done.stdout == "1\n", "other processes are not seen"
 
 
-@pytest.mark.parametrize(("options", "reached"), [((), False), (("--share-net",), True)])
-def test_there_is_no_network_unless_it_is_asked_for(
-    folder: Path, port: int, options: tuple[str, ...], reached: bool
-) -> None:
-    done = run(folder, f"exec bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'", *options)
-    assert (done.returncode == 0) is reached
+def test_there_is_no_network_unless_it_is_asked_for(folder: Path, port: int) -> None:
+    for options, reached in [((), False), (("--share-net",), True)]:
+        done = run(folder, f"exec bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'", *options)
+        assert (done.returncode == 0) is reached, (options, reached)
 
 
-@pytest.mark.parametrize("code", [0, 1, 125, 126, 127, 137, 255])
-def test_its_exit_status_is_the_programs(folder: Path, code: int) -> None:
-    assert run(folder, f"exit {code}").returncode == code
-
-
-def test_a_signal_inside_is_told_as_a_shell_tells_it(folder: Path) -> None:
-    assert run(folder, "kill -KILL $$").returncode == 128 + signal.SIGKILL
+def test_its_exit_status_is_the_programs(folder: Path) -> None:
+    codes = [0, 1, 125, 126, 127, 137, 255]
+    assert [run(folder, f"exit {code}").returncode for code in codes] == codes
+    assert run(folder, "kill -KILL $$").returncode == 128 + signal.SIGKILL, "as a shell tells it"
 
 
 def test_it_ends_with_its_terminal(folder: Path) -> None:

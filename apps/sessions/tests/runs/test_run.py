@@ -1,58 +1,93 @@
-"""Real programs under a run: what comes first, what is told, what is left behind; all of it without a clock."""
+"""Real programs under a run: what comes first, what is told and to whom, what is left behind."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from runs_of import ASK, PYTHON, SLEEP, alive, held, names
-from stallkit_sessions import Run, run, run_async
+from stallkit_sessions import Run, RunResult, run, run_async
 from terminals import wait_for
 
-from stallkit import Engine, TransportError
+from stallkit import Detection, Engine, Screen, TransportError
 from stallkit.press.events import Event
 from stallkit.press.gate import End
 from stallkit.terminal.keys import Keys
+from stallkit.transports.pty import PtyTransport
 
 pytestmark = pytest.mark.e2e
 
+Start = Callable[..., Run]
+PYTHON = sys.executable
+ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
+SLEEP = ["sleep", "1000"]
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, other than one that ended and was not waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def held() -> tuple[int, int]:
+    """Threads of runs, not those of sinks and other tests, and descriptors of this process."""
+    runs = [thread for thread in threading.enumerate() if re.fullmatch("stallkit r[0-9a-f]{6}", thread.name)]
+    return len(runs), sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def names(events: list[Event]) -> list[str]:
+    return [event.name for event in events]
+
 
 # --- its end ---
+ENDS = [(f"exit {code}", code, None) for code in (0, 1, 3, 127, 128, 130, 255)]
+ENDS += [
+    (f"ulimit -c 0; kill -{number} $$", None, name)
+    for number, name in [(9, "SIGKILL"), (15, "SIGTERM"), (11, "SIGSEGV"), (1, "SIGHUP"), (36, "signal 36")]
+]
 
 
-@pytest.mark.parametrize("status", [0, 1, 2, 3, 126, 127, 128, 130, 255])
-def test_an_exit_status(engine: Engine, status: int) -> None:
-    result = run(["sh", "-c", f"exit {status}"], engine=engine)
-    assert (str(result.status), result.exit_status, result.signal) == ("exited", status, None)
-    assert result.verdict.state == "gone"
+def test_each_end_is_told_as_it_was_and_leaves_nothing(engine: Engine) -> None:
+    async def together() -> list[RunResult]:
+        return await asyncio.gather(*(run_async(["sh", "-c", script], engine=engine) for script, _, _ in ENDS))
+
+    run(["true"], engine=engine).run._thread.join()  # what is made once
+    before = held()
+    found = asyncio.run(together())
+    told = [(script, one.exit_status, one.signal) for (script, _, _), one in zip(ENDS, found, strict=True)]
+    assert told == ENDS
+    assert {(str(one.status), str(one.verdict.state)) for one in found} == {("exited", "gone")}
+    for _ in range(5):
+        run(["true"], engine=engine)
+    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
 
 
-@pytest.mark.parametrize(
-    ("number", "name"), [(9, "SIGKILL"), (15, "SIGTERM"), (11, "SIGSEGV"), (1, "SIGHUP"), (36, "signal 36")]
-)
-def test_a_signal(engine: Engine, number: int, name: str) -> None:
-    result = run(["sh", "-c", f"ulimit -c 0; kill -{number} $$"], engine=engine)
-    assert (str(result.status), result.exit_status, result.signal) == ("exited", None, name)
-
-
-@pytest.mark.parametrize("command", [["/no/such/program"], [str(Path(__file__))], ["sh", "nul\0byte"]])
-def test_what_cannot_be_started_is_an_error_and_leaves_nothing(engine: Engine, command: list[str]) -> None:
+def test_what_cannot_be_started_is_an_error_and_leaves_nothing(engine: Engine) -> None:
     wait_for(lambda: held()[0] == 0, "the threads of other tests' runs to end")
     before = held()
-    with pytest.raises(TransportError, match="it does not start"):
-        run(command, engine=engine)
+    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"command": ["/no/such/program"]}, TransportError, "it does not start"),
+        ({"command": [str(Path(__file__))]}, TransportError, "it does not start"),
+        ({"command": ["sh", "nul\0byte"]}, TransportError, "it does not start"),
+        ({"command": []}, ValueError, "a command is a sequence of words"),
+        ({"command": "ls -l"}, ValueError, "a command is a sequence of words"),
+        *(({"command": ["true"], "size": size}, ValueError, "a terminal has") for size in [(0, 24), (80, 0), (-1, 24)]),
+        ({"command": ["true"], "size": (80, 100_000)}, ValueError, "a terminal has"),
+    ]
+    for given, error, says in wrong:
+        with pytest.raises(error, match=says):
+            run(**given, engine=engine)
     assert held() == before
-
-
-@pytest.mark.parametrize("command", [[], "ls -l"])
-def test_no_command_is_the_callers_mistake(engine: Engine, command: Any) -> None:
-    with pytest.raises(ValueError, match="a command is a sequence of words"):
-        run(command, engine=engine)
 
 
 def test_output_that_nobody_saw_on_the_screen_is_kept(engine: Engine) -> None:
@@ -72,82 +107,57 @@ def test_an_end_with_a_child_that_keeps_the_terminal_is_an_end(engine: Engine, t
         os.kill(child, signal.SIGKILL)
 
 
-def test_stop_ends_what_ignores_a_hang_up(start: Callable[..., Run]) -> None:
+def test_stop_ends_what_ignores_a_hang_up(start: Start) -> None:
     started = start("sh", "-c", "trap '' HUP TERM; echo ready; while :; do sleep 1000; done")
     wait_for(lambda: "ready" in started.poll().output, "the program")
     result = started.stop()
     assert (str(result.status), result.signal) == ("exited", "SIGKILL")
     assert str(started.wait().status) == str(started.poll().status) == str(started.join().status) == "exited"
+    assert started.answer("y").end == "gone"
 
 
 # --- the caller's limits ---
-
-
-@pytest.mark.parametrize("kill", [True, False])
-def test_a_time_out(start: Callable[..., Run], kill: bool) -> None:
+def test_a_time_out_ends_the_wait_and_the_program_if_it_is_told_to(start: Start, engine: Engine) -> None:
     started = start(*SLEEP)
     pid = started._process.transport.pid
-    result = started.wait(timeout_s=0.2, kill=kill)
+    result = started.wait(timeout_s=0.2)
     assert str(result.status) == "timeout" and "the caller's 0.2 s are over" in result.why
-    assert alive(pid) is not kill
-    assert (result.signal == "SIGHUP", result.verdict.state == "gone") == (kill, kill)
+    assert alive(pid) and result.signal is None
+    result = started.wait(timeout_s=0.2, kill=True)
+    assert (str(result.status), result.signal, str(result.verdict.state)) == ("timeout", "SIGHUP", "gone")
+    assert not alive(pid)
+    result = asyncio.run(run_async(SLEEP, engine=engine, timeout_s=0.2, kill=True))
+    assert (str(result.status), result.signal) == ("timeout", "SIGHUP")
 
 
-def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Callable[..., Run]) -> None:
-    started = start("sh", "-c", "echo compiling; sleep 1000", window_s=0.7)
-    result = started.wait()
-    assert (str(result.status), result.verdict.state) == ("maybe", "working")
-    assert result.why == "after 0.7 s it still runs; most likely it works"
-    assert "compiling" in result.screen.text and result.run is started
-    assert alive(started._process.transport.pid)
-
-
-def test_a_build_that_is_only_slow_is_polled_to_its_end(start: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Start, tmp_path: Path) -> None:
     go = tmp_path / "go"
-    started = start("sh", "-c", f"echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 3", window_s=0.1)
-    waits = [str(started.wait().status) for _ in range(3)]
+    script = f"echo compiling; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 3"
+    started = start("sh", "-c", script, window_s=0.7)
+    for _ in range(2):
+        result = started.wait()
+        assert (str(result.status), result.verdict.state) == ("maybe", "working")
+        assert result.why == "after 0.7 s it still runs; most likely it works"
+        assert "compiling" in result.screen.text and result.run is started
+    assert {str(started.poll().status) for _ in range(50)} == {"background"}, "a poll changes nothing"
     go.touch()
     result = started.wait(window_s=60)
-    assert waits == ["maybe"] * 3
-    assert (str(result.status), result.exit_status, result.output.split()) == ("exited", 3, ["one", "two"])
+    assert (str(result.status), result.exit_status, result.output.split()) == ("exited", 3, ["compiling", "two"])
     assert result.answers == ()
 
 
-@pytest.mark.parametrize("limit", [float("nan"), "soon"])
-def test_a_limit_that_is_no_number_is_refused_and_harms_nothing(start: Callable[..., Run], limit: Any) -> None:
+def test_limits_that_are_no_numbers_are_refused_and_endless_ones_are_not(start: Start, engine: Engine) -> None:
     started = start("cat")
-    for limits in ({"window_s": limit}, {"timeout_s": limit}):
+    for limits in [{name: value} for name in ("window_s", "timeout_s") for value in (float("nan"), "soon")]:
         with pytest.raises(ValueError):
-            started.wait(**limits)
+            started.wait(**limits)  # type: ignore[arg-type]
     assert str(started.wait(timeout_s=0).status) == "timeout"
-
-
-def test_no_limit_at_all_still_ends_with_the_program(engine: Engine) -> None:
     result = run(["sleep", "0.2"], engine=engine, window_s=float("inf"), timeout_s=float("inf"))
     assert str(result.status) == "exited"
 
 
 # --- input that is needed ---
-
-
-def test_a_prompt_that_surely_waits(start: Callable[..., Run]) -> None:
-    started = start(*ASK)
-    result = started.wait()
-    assert (str(result.status), result.verdict.certainty, result.verdict.kind) == ("waiting", "sure", "confirm")
-    assert result.screen.prompt_line.text == "Proceed? [y/N] "
-    started.answer("y")
-    assert "you said [y]" in started.wait().output
-
-
-def test_a_read_without_words_waits_where_nothing_else_can_go_on(start: Callable[..., Run]) -> None:
-    started = start("sh", "-c", "read x; echo [$x]")
-    result = started.wait()
-    assert (str(result.status), result.verdict.certainty, result.verdict.kind) == ("waiting", "sure", "text")
-    started.answer("ok")
-    assert "[ok]" in started.wait().output
-
-
-def test_a_read_beside_something_else_may_be_waiting_and_is_told_once(start: Callable[..., Run]) -> None:
+def test_a_read_beside_something_else_may_be_waiting_and_is_told_once(start: Start) -> None:
     started = start("bash", "-c", "sleep 1000 & read x; kill %1; echo [$x]")
     first = started.wait()
     assert (str(first.status), first.why) == ("maybe", "it may be waiting for input")
@@ -157,14 +167,24 @@ def test_a_read_beside_something_else_may_be_waiting_and_is_told_once(start: Cal
     assert "[ok]" in started.wait().output
 
 
-def test_a_shell_at_its_prompt_wants_input(start: Callable[..., Run]) -> None:
-    started = start("bash", "--norc", "--noprofile", "-i", env={**os.environ, "PS1": "dev@box:~$ "})
-    assert str(started.wait().status) == "waiting"
-    started.answer("exit 7")
-    assert started.wait().exit_status == 7
+def test_what_surely_waits_is_told_with_its_kind_and_takes_an_answer(start: Start) -> None:
+    shell = {**os.environ, "PS1": "dev@box:~$ "}
+    rows: list[tuple[list[str], dict[str, Any], str | None, str, str]] = [
+        (ASK, {}, "confirm", "y", "you said [y]"),
+        (["sh", "-c", "read x; echo [$x]"], {}, "text", "ok", "[ok]"),  # nothing else of it can go on
+        (["bash", "--norc", "--noprofile", "-i"], {"env": shell}, None, "echo $((6*7)); exit 7", "42"),
+    ]
+    for command, more, kind, answer, shows in rows:
+        started = start(*command, **more)
+        result = started.wait()
+        assert str(result.status) == "waiting", command
+        assert kind is None or (result.verdict.certainty, result.verdict.kind) == ("sure", kind), command
+        assert command is not ASK or result.screen.prompt_line.text == "Proceed? [y/N] "
+        started.answer(answer)
+        assert shows in started.wait().output, command
 
 
-def test_a_stopped_program_is_neither_answered_nor_called_waiting(start: Callable[..., Run]) -> None:
+def test_a_stopped_program_is_neither_answered_nor_called_waiting(start: Start) -> None:
     started = start("bash", "-c", "printf 'Proceed? [y/N] '; kill -STOP $$; read x", answers=["y"])
     result = started.wait(window_s=1.5)
     assert (str(result.status), result.verdict.state, result.answers) == ("maybe", "unknown", ())
@@ -173,45 +193,32 @@ def test_a_stopped_program_is_neither_answered_nor_called_waiting(start: Callabl
 
 
 # --- answers given beforehand ---
-
-
-def test_answers_are_used_in_turn(engine: Engine) -> None:
-    script = 'for n in 1 2 3; do read -p "Step $n? [y/N] " x; all=$all$x; done; echo "[$all]"'
-    result = run(["bash", "-c", script], engine=engine, answers=["a", "b", "c", "left over"])
-    assert (str(result.status), "[abc]" in result.output) == ("exited", True)
+def test_answers_are_used_in_turn_and_may_be_keys(engine: Engine) -> None:
+    script = 'for n in 1 2; do read -p "Step $n? [y/N] " x; all=$all$x; done; '
+    script += 'read -n1 -p "Proceed? [y/N] " x; echo; echo "[$all$x]"'
+    given = ["a", "b", Keys.parse("n"), "left over"]
+    result = run(["bash", "-c", script], engine=engine, answers=given)
+    assert (str(result.status), "[abn]" in result.output) == ("exited", True), result.output
     assert len(result.answers) == 3 and all(outcome.keys is not None for outcome in result.answers)
 
 
-def test_an_answer_may_be_keys(engine: Engine) -> None:
-    result = run(
-        ["bash", "-c", "read -n1 -p 'Proceed? [y/N] ' x; echo \"[$x]\""], engine=engine, answers=[Keys.parse("n")]
-    )
-    assert "[n]" in result.output
+def test_no_answer_is_given_to_a_secret_a_login_or_a_printed_prompt(engine: Engine) -> None:
+    rows = [
+        ([PYTHON, "-c", "import getpass; getpass.getpass()"], "Password:", 20.0),
+        (["bash", "-c", "read -s -p 'Tell me more: ' x"], "Tell me", 20.0),
+        (["bash", "-c", "read -p 'box login: ' x"], "login:", 20.0),
+        (["sh", "-c", "printf 'Proceed? [y/N] '; sleep 1000"], "Proceed?", 1.5),
+    ]
+    for command, shows, window in rows:
+        result = run(command, engine=engine, answers=["hunter2"], window_s=window)
+        try:
+            assert str(result.status) in ("waiting", "maybe") and shows in result.screen.text, command
+            assert result.answers == () and "hunter2" not in result.output, command
+        finally:
+            result.run.stop()
 
 
-@pytest.mark.parametrize(
-    ("command", "shows"),
-    [
-        ([PYTHON, "-c", "import getpass; getpass.getpass()"], "Password:"),
-        (["bash", "-c", "read -s -p 'Tell me more: ' x"], "Tell me"),
-        (["bash", "-c", "read -p 'box login: ' x"], "login:"),
-    ],
-)
-def test_no_answer_is_given_to_a_secret_or_a_login(engine: Engine, command: list[str], shows: str) -> None:
-    result = run(command, engine=engine, answers=["hunter2"], window_s=20)
-    try:
-        assert str(result.status) in ("waiting", "maybe") and shows in result.screen.text
-        assert result.answers == () and "hunter2" not in result.output
-    finally:
-        result.run.stop()
-
-
-def test_a_printed_prompt_takes_no_answer(start: Callable[..., Run]) -> None:
-    started = start("sh", "-c", "printf 'Proceed? [y/N] '; sleep 1000", answers=["y"])
-    assert started.wait(window_s=1.5).answers == ()
-
-
-def test_a_prompt_that_does_not_react_takes_one_answer(start: Callable[..., Run]) -> None:
+def test_a_prompt_that_does_not_react_takes_one_answer(start: Start) -> None:
     """The second answer is for another prompt: a raw program that is slow must not get it."""
     code = (
         "import os, sys, tty; tty.setraw(0); os.write(1, b'Proceed? [y/N] ')\n"
@@ -225,10 +232,8 @@ def test_a_prompt_that_does_not_react_takes_one_answer(start: Callable[..., Run]
     assert keys.read_bytes() == b"y"
 
 
-def test_a_refused_answer_is_not_used_up(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_answer_is_not_used_up(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """The prompt is repainted at the moment of the press: what is given next is the same answer, not the next one."""
-    from stallkit.transports.pty import PtyTransport
-
     honest, refusals = PtyTransport.send, list[Keys]()
 
     def send(self: PtyTransport, keys: Keys, seen: Any) -> None:
@@ -251,18 +256,20 @@ def test_a_refused_answer_is_not_used_up(start: Callable[..., Run], monkeypatch:
     assert next(event.facts["outcome"] for event in events if event.name == "run_answered") == "refused"
 
 
-# --- bad input ---
+def test_a_second_answer_to_a_prompt_does_not_answer_the_next(start: Start) -> None:
+    started = start("bash", "-c", "read -p 'One? [y/N] ' x; read -p 'Two? [y/N] ' y; echo $x $y")
+    one = started.wait()
+    assert started.answer("y", seen=one).keys is not None
+    two = started.wait()
+    assert two.screen != one.screen
+    refused = started.answer("y", seen=one)
+    assert (refused.end, refused.keys) == (End.REFUSED, None)
+    started.answer("n", seen=two.screen.fingerprint)
+    assert started.join().output.splitlines()[-1] == "y n"
 
 
-def test_nothing_is_left_of_runs_that_ended(engine: Engine) -> None:
-    run(["true"], engine=engine).run._thread.join()  # what is made once
-    before = held()
-    for _ in range(20):
-        run(["true"], engine=engine)
-    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
-
-
-def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., Run]) -> None:
+# --- programs and terminals that misbehave ---
+def test_a_program_that_closes_its_terminal_costs_nothing(start: Start) -> None:
     started = start(
         PYTHON, "-c", "import os, time\nos.write(1, b'bye')\nfor n in range(3): os.close(n)\ntime.sleep(1000)"
     )
@@ -276,47 +283,47 @@ def test_a_program_that_closes_its_terminal_costs_nothing(start: Callable[..., R
     assert str(started.wait(timeout_s=0).status) == "timeout"
 
 
-@pytest.mark.parametrize(
-    "written",
-    [b"\xff\xfe\x80" * 500, b"\x1b]0;never ended", b"\x1b[" * 3000, b"\0" * 3000, "\U0001f468\u200d".encode() * 300],
-)
-def test_garbage_before_a_prompt(start: Callable[..., Run], written: bytes, tmp_path: Path) -> None:
-    (tmp_path / "garbage").write_bytes(written + b"\x1b\\\x1bc\r\n")
-    started = start("bash", "-c", f"cat {tmp_path}/garbage; read -p 'Proceed? [y/N] ' x; exit 4")
-    assert str(started.wait(window_s=30).status) == "waiting"
-    started.answer("y")
-    assert started.wait().exit_status == 4
+GARBAGE = [
+    b"\xff\xfe\x80" * 500,
+    b"\x1b]0;never ended",
+    b"\x1b[" * 3000,
+    b"\0" * 3000,
+    "\U0001f468\u200d".encode() * 300,
+]
 
 
-def test_a_line_of_a_megabyte(start: Callable[..., Run]) -> None:
-    code = "print('x' * 1_000_000 + 'END'); input('Proceed? [y/N] ')"
-    started = start(PYTHON, "-c", code)
-    result = started.wait(window_s=60)
-    assert (str(result.status), result.output_lost > 400_000) == ("waiting", True)
-    assert "xEND\n" in result.output and len(result.output) < 600_000
+def test_garbage_before_a_prompt(start: Start, tmp_path: Path) -> None:
+    runs = []
+    for number, written in enumerate(GARBAGE):
+        (file := tmp_path / str(number)).write_bytes(written + b"\x1b\\\x1bc\r\n")
+        runs.append(start("bash", "-c", f"cat {file}; read -p 'Proceed? [y/N] ' x; exit 4"))
+    for started in runs:
+        assert str(started.wait(window_s=30).status) == "waiting"
+        started.answer("y")
+        assert started.wait().exit_status == 4
 
 
-def test_output_without_end_is_cut_and_can_be_stopped(start: Callable[..., Run]) -> None:
-    started = start("yes", "a rather long line of output that never ends")
-    result = started.wait(timeout_s=1)
+def test_floods_and_endless_lines_fill_no_memory_and_hide_no_prompt(start: Start) -> None:
+    endless = start("yes", "a rather long line of output that never ends")
+    result = endless.wait(timeout_s=1)
     assert (str(result.status), result.verdict.state) == ("timeout", "working")
     assert len(result.output) < 600_000 < result.output_lost
-    assert started.stop().signal == "SIGHUP"
+    assert endless.stop().signal == "SIGHUP"
+    result = start(PYTHON, "-c", "print('x' * 1_000_000 + 'END'); input('Proceed? [y/N] ')").wait(window_s=60)
+    assert (str(result.status), result.output_lost > 400_000) == ("waiting", True)
+    assert "xEND\n" in result.output and len(result.output) < 600_000
+    megabytes = 50
+    code = "import os\nfor _ in range(%d): os.write(1, b'all work and no play\\r\\n' * 47_663)" % megabytes  # noqa: UP031
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = start(PYTHON, "-c", f"{code}\ninput('Proceed? [y/N] ')").wait(window_s=60)
+    assert (str(result.status), result.screen.prompt_line.text) == ("waiting", "Proceed? [y/N] ")
+    assert result.output_lost > (megabytes - 1) * 1_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base < 50_000
 
 
-@pytest.mark.parametrize("size", [(1, 1), (400, 100), (2000, 2)])
-def test_sizes(start: Callable[..., Run], size: tuple[int, int]) -> None:
-    started = start("sh", "-c", "stty size", size=size)
-    assert "".join(started.join().output.split()) == f"{size[1]}{size[0]}"
-
-
-@pytest.mark.parametrize("size", [(0, 24), (80, 0), (-1, 24), (80, 100_000)])
-def test_no_such_size(engine: Engine, size: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="a terminal has"):
-        run(["true"], engine=engine, size=size)
-
-
-def test_a_terminal_that_is_resized(start: Callable[..., Run]) -> None:
+def test_the_program_has_the_size_that_is_given_and_is_told_of_another(start: Start) -> None:
+    for columns, rows in [(1, 1), (400, 100), (2000, 2)]:
+        assert "".join(start("sh", "-c", "stty size", size=(columns, rows)).join().output.split()) == f"{rows}{columns}"
     started = start("bash", "-c", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
     wait_for(lambda: "ready" in started.poll().output, "the program")
     started._ask(lambda: started._process.transport.resize(100, 30))
@@ -325,7 +332,7 @@ def test_a_terminal_that_is_resized(start: Callable[..., Run]) -> None:
     assert size is not None and (size.columns, size.rows) == (100, 30)
 
 
-def test_a_terminal_in_the_terminal(start: Callable[..., Run]) -> None:
+def test_a_terminal_in_the_terminal(start: Start) -> None:
     """`script` relays a prompt of another terminal: it is seen, if not sure, and can be answered."""
     started = start("script", "-qec", "bash -c 'read -p \"Proceed? [y/N] \" x; exit 5'", "/dev/null")
     result = started.wait(window_s=30)
@@ -337,41 +344,7 @@ def test_a_terminal_in_the_terminal(start: Callable[..., Run]) -> None:
     assert started.wait(window_s=30).exit_status == 5
 
 
-def test_processes_that_vanish(start: Callable[..., Run]) -> None:
-    started = start(*SLEEP)
-    os.kill(started._process.transport.pid, signal.SIGKILL)
-    result = started.wait()
-    assert (str(result.status), result.signal) == ("exited", "SIGKILL")
-    assert started.answer("y").end == "gone"
-
-
-def test_a_flood_does_not_fill_the_memory(start: Callable[..., Run]) -> None:
-    megabytes = 50
-    code = "import os\nfor _ in range(%d): os.write(1, b'all work and no play\\r\\n' * 47_663)" % megabytes  # noqa: UP031
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = start(PYTHON, "-c", f"{code}\ninput('Proceed? [y/N] ')")
-    result = started.wait(window_s=60)
-    assert (str(result.status), result.screen.prompt_line.text) == ("waiting", "Proceed? [y/N] ")
-    assert result.output_lost > (megabytes - 1) * 1_000_000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base < 50_000
-
-
-def test_a_second_answer_to_a_prompt_does_not_answer_the_next(engine: Engine) -> None:
-    started = Run.start(["bash", "-c", "read -p 'One? [y/N] ' x; read -p 'Two? [y/N] ' y; echo $x $y"], engine=engine)
-    one = started.wait()
-    assert started.answer("y", seen=one).keys is not None
-    two = started.wait()
-    assert two.screen != one.screen
-    refused = started.answer("y", seen=one)
-    assert (refused.end, refused.keys) == (End.REFUSED, None)
-    started.answer("n", seen=two.screen.fingerprint)
-    assert started.join().output.splitlines()[-1] == "y n"
-
-
-# --- keywords of the version before ---
-
-
-def test_old_names_of_limits_are_taken_with_a_warning(start: Callable[..., Run], engine: Engine) -> None:
+def test_old_names_of_limits_are_taken_with_a_warning(start: Start, engine: Engine) -> None:
     with pytest.deprecated_call(match="'window' is called 'window_s'"):
         started = start(*SLEEP, window=0.3)
     assert str(started.wait().status) == "maybe"
@@ -385,3 +358,157 @@ def test_old_names_of_limits_are_taken_with_a_warning(start: Callable[..., Run],
         assert asyncio.run(run_async(["sh", "-c", "exit 3"], engine=engine, window=60.0)).exit_status == 3
     with pytest.raises(TypeError, match="its old name"):
         started.wait(timeout=1.0, timeout_s=1.0)
+
+
+# --- who waits ---
+def test_many_wait_for_one_run_and_are_told_the_same(start: Start) -> None:
+    started = start(*ASK)
+    with ThreadPoolExecutor(30) as pool:
+        waits = [pool.submit(started.wait) for _ in range(30)]
+        assert {str(wait.result().status) for wait in waits} == {"waiting"}
+        started.answer("y")
+        ends = [pool.submit(started.wait) for _ in range(30)]
+        assert {(str(end.result().status), end.result().exit_status) for end in ends} == {("exited", 0)}
+    sleeps = start(*SLEEP)
+    with ThreadPoolExecutor() as pool:
+        waits = [pool.submit(sleeps.wait) for _ in range(3)]
+        wait_for(lambda: len(sleeps._waiters) == 3, "all to wait")
+        sleeps.background()
+        assert {str(wait.result().status) for wait in waits} == {"background"}
+
+
+def test_progress_is_told_while_a_wait_lasts_and_may_interrupt_it(start: Start) -> None:
+    told: list[tuple[float, str]] = []
+    started = start("sh", "-c", "echo step 1; sleep 1000")
+    started.wait(timeout_s=1.5, on_progress=lambda seconds, line: told.append((seconds, line)))
+    assert told and told[-1][1] == "step 1" and told[-1][0] > 0
+    for error in (KeyboardInterrupt, RuntimeError):
+
+        def interrupt(seconds: float, line: str, error: type[BaseException] = error) -> None:
+            raise error
+
+        with pytest.raises(error):
+            started.wait(on_progress=interrupt)
+        assert str(started.wait(timeout_s=0).status) == "timeout", "the run is left"
+    wait_for(lambda: not started._waiters, "nobody to be waited for any more")
+
+
+def test_a_cancelled_task_stops_the_program_and_leaves_nothing(engine: Engine, tmp_path: Path) -> None:
+    turns: list[int] = []
+
+    async def count() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0.01)
+
+    async def cancelled() -> None:
+        script = f"trap '' HUP TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+        task = asyncio.create_task(run_async(["sh", "-c", script], engine=engine))
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            await asyncio.sleep(0.01)
+        counting = asyncio.create_task(count())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        counting.cancel()
+
+    before = held()
+    asyncio.run(cancelled())
+    assert not alive(int((tmp_path / "pid").read_text()))
+    assert len(turns) > 2, "other tasks went on while it was being ended"
+    wait_for(lambda: held() == before, f"everything to be let go of: {before}, {held()}")
+
+
+# --- what is told in the background ---
+CLOCK = "n=0; while :; do n=$((n+1)); printf '\\rworking %s' $n; sleep 0.1; done"
+
+
+def test_one_notice_a_spell_of_quiet(start: Start, tmp_path: Path) -> None:
+    """It prints and rests, twice; it never waits for input, so each rest is told softly, and once."""
+    events: list[Event] = []
+    script = f"for n in 1 2; do echo step $n; while [ ! -e {tmp_path}/$n ]; do sleep 0.05; done; done"
+    started = start("sh", "-c", script, window_s=2.0, on_event=events.append)  # a machine may take one second to begin
+    wait_for(lambda: names(events).count("run_may_wait") == 1, f"the first notice: {names(events)}")
+    looked = started._process._looked
+    wait_for(lambda: started._process._looked > looked + 2, "some more looks")
+    (tmp_path / "1").touch()
+    wait_for(lambda: names(events).count("run_may_wait") == 2, f"the second notice: {names(events)}")
+    (tmp_path / "2").touch()
+    wait_for(lambda: "run_ended" in names(events), "its end")
+    assert names(events) == ["run_may_wait", "run_may_wait", "run_ended"]
+    assert events[1].facts["why"] == "nothing new for 2 s; it may be waiting for input"
+    assert (events[-1].facts["exit_status"], events[-1].facts["signal"]) == (0, None)
+
+
+def test_a_run_that_redraws_is_told_when_its_window_is_over_and_once(start: Start) -> None:
+    """A clock is never at rest, so that no spell of quiet tells of it; whose wait ended then is not told again."""
+    told: list[Event] = []
+    silent: list[Event] = []
+    alone = start("sh", "-c", CLOCK, window_s=2.0, on_event=told.append)
+    waited = start("sh", "-c", CLOCK, window_s=2.0, on_event=silent.append)
+    assert str(waited.wait().status) == "maybe"
+    wait_for(lambda: told, "the end of the window")
+    for started in (alone, waited):
+        looked = started._process._looked
+        wait_for(lambda one=started, at=looked: one._process._looked > at + 2.5, "another window to pass")
+        assert alive(started._process.transport.pid)
+    assert (names(told), names(silent)) == (["run_may_wait"], [])
+    assert told[0].facts["why"].startswith("after 2 s it still runs; ")
+
+
+def test_an_observer_may_answer_and_cannot_wait(start: Start) -> None:
+    made: list[Run] = []
+    outcomes: list[Any] = []
+    errors: list[str] = []
+
+    def observe(event: Event) -> None:
+        if event.name == "run_waiting":
+            try:
+                made[0].wait()
+            except RuntimeError as error:
+                errors.append(str(error))
+            outcomes.append(made[0].answer("y"))
+
+    made.append(start(*ASK, on_event=observe))
+    assert "you said [y]" in made[0].join().output
+    assert [outcome.keys is not None for outcome in outcomes] == [True]
+    assert "must not wait" in errors[0]
+
+
+def test_an_observer_that_fails_harms_nobody(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    def observe(event: Event) -> None:
+        raise ZeroDivisionError(event.name)
+
+    started = start(*ASK, on_event=observe)
+    wait_for(lambda: "ZeroDivisionError: run_waiting" in caplog.text, "the failure in the log")
+    started.answer("y")
+    assert started.wait().exit_status == 0
+
+
+def test_a_run_that_cannot_be_watched_says_so_to_all(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    class Breaking(Engine):
+        """An engine that works until it is told to break."""
+
+        broken = False
+
+        def detect(self, screen: Screen, since: Detection | None = None) -> Detection:
+            if self.broken:
+                raise ZeroDivisionError("no verdict")
+            return super().detect(screen, since)
+
+    engine = Breaking([])
+    started = start(*SLEEP, engine=engine)
+    pid = started._process.transport.pid
+    with ThreadPoolExecutor() as pool:
+        waits = pool.submit(started.wait)
+        wait_for(lambda: started._waiters, "somebody to wait")
+        engine.broken = True
+        with pytest.raises(ZeroDivisionError):
+            waits.result()
+    for ask in (started.wait, started.join, started.poll):
+        with pytest.raises((ZeroDivisionError, TransportError)):
+            ask()
+    assert not alive(pid)
+    engine.broken = False
+    assert "cannot be watched any more" in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.runs.run_process import Tail
@@ -30,39 +29,30 @@ def test_nothing_is_lost_but_what_came_first(kept: int, chunks: list[bytes]) -> 
 
 @given(st.lists(st.text(alphabet="ab", max_size=6), min_size=1, max_size=60), st.integers(18, 60))
 def test_a_kept_line_is_a_whole_one(lines: list[str], kept: int) -> None:
-    tail = fed(kept, *(f"<{line}>\n".encode() for line in lines))
-    shown = tail.text.splitlines()
+    shown = fed(kept, *(f"<{line}>\n".encode() for line in lines)).text.splitlines()
     assert [f"<{line}>" for line in lines][-len(shown) :] == shown
 
 
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        (b"", ""),
-        (b"\xff\xfe ok\n", "\ufffd\ufffd ok\n"),
-        ("é".encode()[:1], "\ufffd"),
-        (b"\x1b[31mred\x1b[0m\n", "red\n"),
-        (b"10%\r20%\r\n", "20%\n"),
-        (b"a\0b\n", "ab\n"),
-    ],
-)
-def test_it_is_plain_text(written: bytes, text: str) -> None:
-    assert fed(100, written).text == text
+TEXTS = {
+    b"": "",
+    b"\xff\xfe ok\n": "\ufffd\ufffd ok\n",
+    "é".encode()[:1]: "\ufffd",
+    b"\x1b[31mred\x1b[0m\n": "red\n",
+    b"10%\r20%\r\n": "20%\n",
+    b"a\0b\n": "ab\n",
+}
 
 
-def test_a_character_that_is_written_in_two_parts_is_one() -> None:
-    first, second = "é".encode()[:1], "é".encode()[1:]
-    assert fed(100, first, second).text == "é"
+def test_it_is_plain_text() -> None:
+    assert {written: fed(100, written).text for written in TEXTS} == TEXTS
+    assert fed(100, "é".encode()[:1], "é".encode()[1:]).text == "é", "one that was written in two parts"
 
 
-def test_what_is_no_line_of_text_is_not_left_out_for_being_cut() -> None:
+def test_a_line_without_end_is_cut_rather_than_dropped() -> None:
+    for written in (b"x" * 100, b"x" * 99 + b"\n"):
+        tail = fed(10, written)
+        assert (tail.lost, tail.text) == (90, written[90:].decode())
     tail = fed(20_000, b"x" * 100_000 + b"END\n")
     assert tail.text == "x" * (100_004 - tail.lost - 4) + "END\n"
     tail.add(b"Proceed? ")
     assert tail.text.endswith("xEND\nProceed? ")
-
-
-@pytest.mark.parametrize("written", [b"x" * 100, b"x" * 99 + b"\n"])
-def test_a_line_without_end_is_cut_rather_than_dropped(written: bytes) -> None:
-    tail = fed(10, written)
-    assert (tail.lost, tail.text) == (90, written[90:].decode())

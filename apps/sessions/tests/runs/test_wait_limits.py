@@ -57,42 +57,38 @@ races = st.builds(WaitLimits, finite, limits, st.none() | limits, st.none() | st
 # --- what comes first ---
 
 ORDER = [
-    # what is seen, seconds since the start, what came first; the window is 120 s, the caller's time-out 60 s
-    (WORKS, 0, None),
-    (WORKS, 59.9, None),
-    (WORKS, 60, "timeout"),
-    (WORKS, 120, "timeout"),
-    (MOVES, 5, None),
-    (BELOW, 5, "waiting"),
-    (ASKS, 0, "waiting"),
-    (ASKS, 60, "timeout"),
-    (MAY_ASK, 5, "maybe"),
-    (MAY_ASK, 60, "timeout"),
-    (OVER, 0, "exited"),
-    (OVER, 60, "exited"),
-    (OVER, 500, "exited"),
+    # what is seen, seconds since the start, the caller's time-out, what came first; the window is 120 s
+    (WORKS, 0, 60, None),
+    (WORKS, 59.9, 60, None),
+    (WORKS, 60, 60, "timeout"),
+    (WORKS, 120, 60, "timeout"),
+    (MOVES, 5, 60, None),
+    (BELOW, 5, 60, "waiting"),
+    (ASKS, 0, 60, "waiting"),
+    (ASKS, 60, 60, "timeout"),
+    (MAY_ASK, 5, 60, "maybe"),
+    (MAY_ASK, 60, 60, "timeout"),
+    (OVER, 0, 60, "exited"),
+    (OVER, 60, 60, "exited"),
+    (OVER, 500, 60, "exited"),
+    (WORKS, 119.9, None, None),
+    (WORKS, 120, None, "maybe"),
+    (ASKS, 120, None, "waiting"),
+    (MAY_ASK, 120, None, "maybe"),
+    (OVER, 120, None, "exited"),
 ]
 
 
-@pytest.mark.parametrize(("seen", "after", "first"), ORDER)
-def test_with_a_time_out(seen: Observation, after: float, first: str | None) -> None:
-    finish = WaitLimits(1000.0, 120.0, 60.0).decide(seen, 1000.0 + after)
-    assert (finish and str(finish.status)) == first
+def status(finish: Finish | None) -> str | None:
+    return None if finish is None else str(finish.status)
 
 
-@pytest.mark.parametrize(
-    ("seen", "after", "first"),
-    [
-        (WORKS, 119.9, None),
-        (WORKS, 120, "maybe"),
-        (ASKS, 120, "waiting"),
-        (MAY_ASK, 120, "maybe"),
-        (OVER, 120, "exited"),
-    ],
-)
-def test_without_a_time_out_the_window_ends_it(seen: Observation, after: float, first: str | None) -> None:
-    finish = WaitLimits(1000.0, 120.0).decide(seen, 1000.0 + after)
-    assert (finish and str(finish.status)) == first
+def test_what_comes_first_of_several() -> None:
+    found = [
+        (seen, after, limit, status(WaitLimits(1000.0, 120.0, limit).decide(seen, 1000.0 + after)))
+        for seen, after, limit, _ in ORDER
+    ]
+    assert found == ORDER
 
 
 NEEDS = [
@@ -109,26 +105,23 @@ NEEDS = [
 ]
 
 
-@pytest.mark.parametrize(("state", "certainty", "quiet", "needed"), NEEDS)
-def test_silence_alone_is_no_need(state: State, certainty: Certainty, quiet: float, needed: str | None) -> None:
-    finish = needs(observation(state, certainty, quiet))
-    assert (finish and str(finish.status)) == needed
+def test_silence_alone_is_no_need() -> None:
+    found = [(*row[:3], status(needs(observation(*row[:3])))) for row in NEEDS]
+    assert found == NEEDS
 
 
-@pytest.mark.parametrize(
-    ("seen", "said"),
-    [
-        (observation(State.WORKING, SURE), "most likely it works"),
-        (observation(State.WORKING, DOUBTFUL, quiet=0), "most likely it works"),
-        (observation(State.WORKING, DOUBTFUL, quiet=5), "it may be waiting for input"),
-        (observation(State.QUOTA), "a usage limit holds it up"),
-        (observation(State.UNKNOWN, DOUBTFUL), "it may be waiting for input"),
-    ],
-)
-def test_the_end_of_the_window_is_told_softly(seen: Observation, said: str) -> None:
-    finish = WaitLimits(0.0, 120.0).decide(seen, 120.0)
-    assert finish == Finish(RunStatus.MAYBE, f"after 120 s it still runs; {said}")
-    assert "is waiting" not in finish.why
+SOFTLY = [
+    (observation(State.WORKING, SURE), "most likely it works"),
+    (observation(State.WORKING, DOUBTFUL, quiet=0), "most likely it works"),
+    (observation(State.WORKING, DOUBTFUL, quiet=5), "it may be waiting for input"),
+    (observation(State.QUOTA), "a usage limit holds it up"),
+    (observation(State.UNKNOWN, DOUBTFUL), "it may be waiting for input"),
+]
+
+
+def test_the_end_of_the_window_is_told_softly() -> None:
+    found = [WaitLimits(0.0, 120.0).decide(seen, 120.0) for seen, _ in SOFTLY]
+    assert found == [Finish(RunStatus.MAYBE, f"after 120 s it still runs; {said}") for _, said in SOFTLY]
 
 
 @given(races, sights)
@@ -161,19 +154,15 @@ def test_what_may_wait_and_is_known_ends_no_wait(race: WaitLimits, seen: Observa
     assert finish is None or finish.status is RunStatus.WAITING
 
 
-@pytest.mark.parametrize(("limit", "error"), [(math.nan, ValueError), ("soon", ValueError), ([], ValueError)])
-def test_a_limit_that_is_no_number_is_refused(limit: object, error: type[Exception]) -> None:
-    """It would be compared in the run's own thread: nan holds for ever, text ends the run."""
-    with pytest.raises(error):
-        WaitLimits(0.0, limit)  # type: ignore[arg-type]
-    with pytest.raises(error):
-        WaitLimits(0.0, 120.0, limit)  # type: ignore[arg-type]
-
-
-def test_no_limit_is_one_too() -> None:
+def test_a_limit_is_a_number_or_none_at_all() -> None:
+    """Another would be compared in the run's own thread: nan holds for ever, text ends the run."""
+    for limit in (math.nan, "soon", []):
+        with pytest.raises(ValueError):
+            WaitLimits(0.0, limit)  # type: ignore[arg-type]
+        with pytest.raises(ValueError):
+            WaitLimits(0.0, 120.0, limit)  # type: ignore[arg-type]
     race = WaitLimits(0.0, math.inf)
-    assert race.decide(WORKS, 1e12) is None
-    assert race.deadline == math.inf
+    assert race.decide(WORKS, 1e12) is None and race.deadline == math.inf
 
 
 # --- what is told of a run in the background ---
@@ -235,21 +224,24 @@ def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_
     assert told == [at for at in accumulate(pauses) if at >= window][:1]
 
 
+QUIET = "nothing new for 120 s; it may be waiting for input"
 WINDOW = [  # seconds since the start, what is seen, what is told; the window is 120 s
     (119.9, observation(quiet=0.0, spell=7), None),
     (120.0, observation(quiet=0.0, spell=7), "after 120 s it still runs; most likely it works"),
     (120.0, observation(State.QUOTA, quiet=0.0, spell=7), "after 120 s it still runs; a usage limit holds it up"),
     (120.0, observation(State.UNKNOWN, quiet=1.0, spell=7), "after 120 s it still runs; it may be waiting for input"),
     (120.0, observation(State.WAITING, quiet=5.0, spell=7), "it is waiting for input"),
-    (120.0, observation(quiet=120.0, spell=7), "nothing new for 120 s; it may be waiting for input"),
+    (120.0, observation(quiet=120.0, spell=7), QUIET),
     (120.0, observation(quiet=0.0, spell=7, alive=False), None),
 ]
 
 
-@pytest.mark.parametrize(("after", "seen", "said"), WINDOW)
-def test_the_end_of_the_window_in_the_background(after: float, seen: Observation, said: str | None) -> None:
-    notice = QuietNotifier(120.0, 1000.0).notice(seen, 1000.0 + after)
-    assert (notice and notice.why) == said
+def test_the_end_of_the_window_in_the_background() -> None:
+    notices = [QuietNotifier(120.0, 1000.0).notice(seen, 1000.0 + after) for after, seen, _ in WINDOW]
+    assert [notice and notice.why for notice in notices] == [said for _, _, said in WINDOW]
+    for quiet, why in [(119.9, None), (120.0, QUIET), (1e6, QUIET)]:  # a run whose window is over
+        notice = QuietNotifier(120.0, None).notice(observation(quiet=quiet), 1e6)
+        assert (notice and (str(notice.status), notice.why)) == (why and ("maybe", why)), quiet
 
 
 def test_an_answer_begins_another_window() -> None:
@@ -267,28 +259,12 @@ def test_an_answer_begins_another_window() -> None:
 
 def test_doubt_is_told_again_when_it_is_gone_and_after_a_change() -> None:
     spells, told = QuietNotifier(120.0, 0.0), []
-    for seen in (
-        WORKS,
-        MAY_ASK,
-        MAY_ASK,
-        ASKS,
-        ASKS,
-        MAY_ASK,
-        evolve(MAY_ASK, spell=2, quiet_s=0.1),
-        evolve(MAY_ASK, spell=2),
-        OVER,
-    ):
+    later = [evolve(MAY_ASK, spell=2, quiet_s=0.1), evolve(MAY_ASK, spell=2), OVER]
+    for seen in (WORKS, MAY_ASK, MAY_ASK, ASKS, ASKS, MAY_ASK, *later):
         notice = spells.notice(seen, 60.0)
         told.append(notice and str(notice.status))
         spells = spells if notice is None else spells.after(seen, notice, 60.0)
     assert told == [None, "maybe", None, "waiting", None, None, None, "maybe", None]
-
-
-@pytest.mark.parametrize(("quiet", "said"), [(119.9, None), (120.0, "maybe"), (1e6, "maybe")])
-def test_a_whole_window_without_anything_new_is_told(quiet: float, said: str | None) -> None:
-    notice = QuietNotifier(120.0, None).notice(observation(quiet=quiet), 1e6)
-    assert (notice and str(notice.status)) == said
-    assert notice is None or notice.why == "nothing new for 120 s; it may be waiting for input"
 
 
 # --- when to look ---

@@ -34,22 +34,19 @@ def client_of(server: Server, name: str) -> str:
     return server.tmux("list-clients", "-t", f"={name}", "-F", "#{client_name}").strip()
 
 
-def test_the_clients_of_the_own_session_come_first(server: Server, people: dict[str, Person]) -> None:
-    for name in ("one", "two"):
-        people[name] = Person(server, name)
-    for name in ("one", "two", "one"):
-        assert PopUp.of(within(server, name)).client == client_of(server, name)
-
-
-def test_a_client_of_another_session_is_better_than_none(server: Server, people: dict[str, Person]) -> None:
-    people["two"] = Person(server, "two")
-    assert PopUp.of(within(server, "one")).client == client_of(server, "two")
-
-
-def test_a_client_that_only_looks_on_is_none(server: Server, people: dict[str, Person]) -> None:
-    people["one"] = Person(server, "one", "-r")
+def test_the_clients_of_the_own_session_come_first_and_one_that_only_looks_on_is_none(
+    server: Server, people: dict[str, Person]
+) -> None:
+    people["looks"] = Person(server, "one", "-r")
     with pytest.raises(TransportUnavailable, match="no tmux client is attached"):
         PopUp.of(within(server, "one"))
+    people.pop("looks").leaves()
+    wait_for(lambda: not client_of(server, "one"), "the client's end")
+    people["two"] = Person(server, "two")
+    assert PopUp.of(within(server, "one")).client == client_of(server, "two"), "better than none"
+    people["one"] = Person(server, "one")
+    for name in ("one", "two", "one"):
+        assert PopUp.of(within(server, name)).client == client_of(server, name)
 
 
 def test_outside_tmux_and_without_a_server(tmp_path: Path) -> None:
@@ -59,21 +56,17 @@ def test_outside_tmux_and_without_a_server(tmp_path: Path) -> None:
         PopUp.of({"TMUX": f"{tmp_path}/none,1,0", "TMUX_PANE": "%0"})
 
 
-def test_a_program_in_it_is_run_without_a_shell(server: Server, people: dict[str, Person], tmp_path: Path) -> None:
+def test_a_program_in_it_is_run_without_a_shell_and_a_client_that_is_gone_is_a_complaint(
+    server: Server, people: dict[str, Person], tmp_path: Path
+) -> None:
     people["one"] = Person(server, "one")
     pop_up = PopUp.of(within(server, "one"))
     said = tmp_path / "said"
-    words = ["tee", str(said), "$(touch nothing); `touch nothing`"]
-    shown = pop_up.show(words)
+    shown = pop_up.show(["tee", str(said), "$(touch nothing); `touch nothing`"])
     people["one"].types("hello\r\x04")
     assert shown.wait(20) == 0 and pop_up.complaint(shown) is None
     wait_for(lambda: said.read_text() == "hello\n", "what was typed into it")
     assert not (tmp_path / "nothing").exists()
-
-
-def test_a_pop_up_over_a_client_that_is_gone_is_a_complaint(server: Server, people: dict[str, Person]) -> None:
-    people["one"] = Person(server, "one")
-    pop_up = PopUp.of(within(server, "one"))
     people["one"].leaves()
     wait_for(lambda: not client_of(server, "one"), "the client's end")
     shown = pop_up.show(["cat", "-"])

@@ -55,10 +55,7 @@ def test_ssh_in_a_tool_call_is_told_with_its_prompt(ask_room: AskRoom, stallkit_
         assert f"ssh-keygen (pid {found.pid}) waits in read on the terminal beside python" in said
     [told] = json.loads(command(stallkit_command, ask_room, "explain", "--json", "tmux:agent"))["inside"]
     assert told["inside"] == found.inside
-
-
-def test_nothing_is_told_where_the_askpass_program_asks(ask_room: AskRoom, stallkit_command: str) -> None:
-    agent = ask_room.compose("agent", *ask_room.ask_for_passphrase)
-    agent.call()
-    agent.printed("over 255")
-    assert json.loads(command(stallkit_command, ask_room, "check", "--json", "tmux:agent"))["inside"] == []
+    asks = ask_room.compose("asks", *ask_room.ask_for_passphrase)  # by the askpass program
+    asks.call()
+    asks.printed("over 255")
+    assert json.loads(command(stallkit_command, ask_room, "check", "--json", "tmux:asks"))["inside"] == []

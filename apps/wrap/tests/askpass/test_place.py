@@ -69,9 +69,8 @@ def test_the_one_that_asks_counts_only_where_it_is_seen_to_read() -> None:
     assert refusal(may) is None and refusal(does) == "claude (pid 7) reads its terminal"
 
 
-@pytest.mark.parametrize(
-    ("words", "hint", "kind", "wants"),
-    [
+def test_what_is_asked() -> None:
+    for words, hint, kind, wants in [
         ("Enter passphrase for key '/home/a/.ssh/id_ed25519': ", "", "secret", "text"),
         ("Username for 'https://host.example': ", "", "text", "text"),
         ("Password for 'https://a@host.example': ", "", "secret", "text"),
@@ -80,16 +79,18 @@ def test_the_one_that_asks_counts_only_where_it_is_seen_to_read() -> None:
         ("Allow use of key id_ed25519?", "confirm", "confirm", "yes"),
         ("Confirm user presence for key ED25519-SK", "none", "confirm", "nothing"),
         ("Anything else at all", "", "secret", "text"),
-    ],
-)
-def test_what_is_asked(words: str, hint: str, kind: str, wants: str) -> None:
-    question = Question.of(words, hint)
-    assert (question.kind, question.wants, question.echo) == (kind, wants, kind != "secret")
+    ]:
+        question = Question.of(words, hint)
+        assert (question.kind, question.wants, question.echo) == (kind, wants, kind != "secret"), (words, hint)
 
 
-@pytest.mark.parametrize("who", ["git", "ssh", "ssh-keygen", "sudo", "something"])
-def test_every_asker_is_told_how_to_go_on(who: str) -> None:
-    assert "terminal of its own" in remedy(who_asks(who))
+def test_every_asker_is_told_how_to_go_on() -> None:
+    wrong = [
+        who
+        for who in ["git", "ssh", "ssh-keygen", "sudo", "something"]
+        if "terminal of its own" not in remedy(who_asks(who))
+    ]
+    assert wrong == []
 
 
 @given(some.text(max_size=2 * LENGTH))

@@ -35,30 +35,20 @@ def agent_socket(ask_room: AskRoom) -> Iterator[str]:
         os.kill(ask_room.pane_pid("keys"), signal.SIGTERM)
 
 
-@pytest.mark.parametrize(("answer", "signs"), [("yes", True), ("no", False), ("y", False), ("", False)])
-def test_only_yes_is_yes(ask_room: AskRoom, person: list[Person], agent_socket: str, answer: str, signs: bool) -> None:
+def test_only_yes_is_yes(ask_room: AskRoom, person: list[Person], agent_socket: str) -> None:
     (ask_room.folder / "letter").write_text("hello")
     person.append(ask_room.attach("keys"))
-    sign = [
-        "ssh-keygen",
-        "-q",
-        "-Y",
-        "sign",
-        "-n",
-        "file",
-        "-f",
-        f"{ask_room.key}.pub",
-        str(ask_room.folder / "letter"),
-    ]
-    signing = subprocess.Popen(
-        sign, env={**os.environ, "SSH_AUTH_SOCK": agent_socket}, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    person[0].sees("Allow use of key")
-    asked = ask_room.waits("terminal", ask_room.pane_pid("keys"))
-    assert (asked.who, asked.kind) == ("ssh-agent", "confirm")
-    try:
-        person[0].types(f"{answer}\r")
-        assert (signing.wait(20) == 0) is signs
-    finally:
-        signing.kill()
-        signing.wait()
+    sign = ["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", f"{ask_room.key}.pub", f"{ask_room.folder}/letter"]
+    given = {**os.environ, "SSH_AUTH_SOCK": agent_socket}
+    for answer, signs in [("no", False), ("y", False), ("", False), ("yes", True)]:
+        quiet = subprocess.DEVNULL
+        signing = subprocess.Popen(sign, env=given, stdin=quiet, stderr=quiet)
+        try:
+            person[0].sees("Allow use of key")
+            asked = ask_room.waits("terminal", ask_room.pane_pid("keys"))
+            assert (asked.who, asked.kind) == ("ssh-agent", "confirm")
+            person[0].types(f"{answer}\r")
+            assert (signing.wait(20) == 0) is signs, answer
+        finally:
+            signing.kill()
+            signing.wait()

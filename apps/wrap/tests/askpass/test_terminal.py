@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from askroom import PASSPHRASE, AskRoom
-from stallkit_wrap.askpass.prompts import prompts
+from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
 from terminals import OnTerminal, wait_for
 
 from stallkit.probes.procfs import Process
@@ -22,10 +22,15 @@ def on_terminal(room: AskRoom, *command: str) -> OnTerminal:
     return OnTerminal(room.server, (300, 24), *room.words(*command))
 
 
-def test_a_passphrase_is_asked_at_the_terminal_and_reported(ask_room: AskRoom) -> None:
-    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
+def asked_at(room: AskRoom, *before: str) -> tuple[OnTerminal, AskedPrompt]:
+    """Somebody at whose terminal the passphrase is asked for, and the report of that."""
+    shell = on_terminal(room, *before, *room.ask_for_passphrase)
     shell.shows("^Enter passphrase")
-    prompt = ask_room.waits("terminal")
+    return shell, room.waits("terminal")
+
+
+def test_a_passphrase_is_asked_at_the_terminal_and_reported(ask_room: AskRoom) -> None:
+    shell, prompt = asked_at(ask_room)
     assert (prompt.who, prompt.kind, prompt.prompt) == ("ssh-keygen", "secret", "Enter passphrase:")
     assert Process.of(prompt.pid) is not None and Path(prompt.directory).is_dir()
     shell.press("-l", PASSPHRASE)
@@ -33,26 +38,31 @@ def test_a_passphrase_is_asked_at_the_terminal_and_reported(ask_room: AskRoom) -
     shell.shows("^ssh-ed25519 ")
     assert PASSPHRASE not in shell.over()
     assert ask_room.left() == [] and ask_room.files_with(PASSPHRASE) == []
-
-
-def test_what_was_typed_ahead_is_no_answer(ask_room: AskRoom) -> None:
     shell = on_terminal(ask_room, "sh", "-c", 'read x; exec "$@"', "sh", *ask_room.ask_for_passphrase)
     shell.press("Enter", "-l", "rm -rf build\n")
     shell.shows("^Enter passphrase")
     ask_room.waits("terminal")
     shell.press("-l", PASSPHRASE)
     shell.press("Enter")
-    shell.over()
+    shell.over()  # what was typed ahead is no answer
 
 
-def test_ctrl_c_gives_no_answer_and_leaves_nothing(ask_room: AskRoom) -> None:
-    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
-    shell.shows("^Enter passphrase")
-    ask_room.waits("terminal")
+def test_keys_and_signals_that_end_a_question_leave_nothing_of_it(ask_room: AskRoom) -> None:
+    shell, _ = asked_at(ask_room)
     shell.press("-l", "half of it")
     shell.press("C-c")
     shell.over(130)
     wait_for(lambda: ask_room.left() == [], "the end of the report")
+    shell, _ = asked_at(ask_room)
+    shell.press("C-\\", "Enter")
+    assert "ssh-ed25519" not in shell.over(131)
+    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
+    _, killed = asked_at(ask_room)
+    os.kill(killed.waits, signal.SIGKILL)
+    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
+    assert ask_room.left() != []
+    _, second = asked_at(ask_room)
+    assert ask_room.left() == [f"{second.waits}-{second.waits_started}.json"], "what was left is not swept"
 
 
 def test_after_a_signal_the_terminal_echoes_before_anybody_is_in_front(ask_room: AskRoom) -> None:
@@ -66,7 +76,7 @@ if os.fork():
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # and no finally, nor anybody to wait for what was started
 os.execvp(sys.argv[1], sys.argv[1:])
 """
-    for _ in range(5):
+    for _ in range(3):
         shell = on_terminal(ask_room, sys.executable, "-c", program, *ask_room.ask_for_passphrase)
         shell.shows("^Enter passphrase")
         ask_room.waits("terminal")
@@ -94,28 +104,6 @@ def test_ctrl_z_gives_the_terminal_back_and_the_question_is_put_again(ask_room: 
     shell.press("-l", PASSPHRASE)
     shell.press("Enter")
     shell.shows("^ssh-ed25519 ")
-
-
-def test_ctrl_backslash_ends_it_once_the_line_ends(ask_room: AskRoom) -> None:
-    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
-    shell.shows("^Enter passphrase")
-    ask_room.waits("terminal")
-    shell.press("C-\\", "Enter")
-    assert "ssh-ed25519" not in shell.over(131)
-    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
-
-
-def test_a_report_ends_with_its_process(ask_room: AskRoom) -> None:
-    shell = on_terminal(ask_room, *ask_room.ask_for_passphrase)
-    shell.shows("^Enter passphrase")
-    first = ask_room.waits("terminal")
-    os.kill(first.waits, signal.SIGKILL)
-    wait_for(lambda: not prompts(folder=ask_room.asked), "that it is not listed")
-    assert ask_room.left() != []
-    again = on_terminal(ask_room, *ask_room.ask_for_passphrase)
-    again.shows("^Enter passphrase")
-    second = ask_room.waits("terminal")
-    assert ask_room.left() == [f"{second.waits}-{second.waits_started}.json"], "what was left is not swept"
 
 
 def test_those_below_a_process_are_told_from_others(ask_room: AskRoom) -> None:
@@ -157,13 +145,16 @@ def test_a_terminal_that_another_program_types_into_is_not_asked_at(ask_room: As
     shell.over(255)
 
 
-@pytest.mark.parametrize(("given", "code"), [("Enter passphrase: ", 1), (None, 2)])
-def test_without_any_terminal_it_fails_with_a_line(ask_room: AskRoom, given: str | None, code: int) -> None:
-    words = [ask_room.variables["GIT_ASKPASS"], *([given] if given else [])]
-    unset = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
-    done = subprocess.run(
-        words, env=unset, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
-    if given:
-        assert "it has no terminal, and there is no pop-up: it does not run in tmux; run it in" in done.stderr
+def test_without_any_terminal_it_fails_with_a_line(ask_room: AskRoom) -> None:
+    for given, code in [("Enter passphrase: ", 1), (None, 2)]:
+        words = [ask_room.variables["GIT_ASKPASS"], *([given] if given else [])]
+        unset = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+        done = subprocess.run(
+            words, env=unset, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1), (given, code)
+        if given:
+            assert "it has no terminal, and there is no pop-up: it does not run in tmux; run it in" in done.stderr, (
+                given,
+                code,
+            )

@@ -37,19 +37,12 @@ def start() -> Iterator[Start]:
         one.close()
 
 
-@pytest.mark.parametrize("status", [0, 7, 255])
-def test_the_exit_code_is_the_programs(start: Start, status: int) -> None:
-    at = start("sh", "-c", f"echo over; exit {status}")
-    assert at.over() == status
-    assert at.seen == b"over\r\n"
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGHUP])
-def test_it_ends_by_the_signal_that_ended_the_program(start: Start, number: signal.Signals) -> None:
-    assert start("sh", "-c", f"kill -{number} $$").over() == -number
-
-
-def test_a_program_that_is_not_there(start: Start) -> None:
+def test_it_ends_as_the_program_ended(start: Start) -> None:
+    for status in (0, 7, 255):
+        at = start("sh", "-c", f"echo over; exit {status}")
+        assert (at.over(), at.seen) == (status, b"over\r\n")
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGHUP):
+        assert start("sh", "-c", f"kill -{number} $$").over() == -number
     at = start("no-such-program")
     assert at.over() == 127
     assert b"stallkit: could not start no-such-program: No such file or directory; check the command" in at.seen
@@ -81,30 +74,16 @@ def test_every_key_passes_as_it_is(start: Start) -> None:
     at.shows(EVERY_KEY.hex().encode())
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
-def test_recorded_streams_pass_byte_for_byte(start: Start, path: Path) -> None:
-    data = path.read_bytes()
-    assert b"]7501;?" not in data
-    at = start(*python(f"{RAW}import shutil; shutil.copyfileobj(open({str(path)!r}, 'rb'), open(1, 'wb'))"))
-    assert at.over() == 0
-    assert at.seen == data
-
-
-def test_images_colours_and_much_of_it_pass_byte_for_byte(start: Start, tmp_path: Path) -> None:
+def test_streams_pass_byte_for_byte(start: Start, tmp_path: Path) -> None:
+    """Recorded ones, and much of images and colours."""
     image = b"\x1bPq#0;2;0;0;0" + b"#0!14~-" * 30_000 + b"\x1b\\" + b"\x1b_Ga=T,f=100;" + b"QUFB" * 50_000 + b"\x1b\\"
-    data = (
-        image
-        + b"\x1b[38;2;1;2;3mcolour\x1b[0m" * 50_000
-        + b"\x1b]1337;File=:"
-        + b"QUFB" * 50_000
-        + b"\a"
-        + bytes(range(256))
-    )
-    file = tmp_path / "stream"
-    file.write_bytes(data)
-    at = start(*python(f"{RAW}import shutil; shutil.copyfileobj(open({str(file)!r}, 'rb'), open(1, 'wb'))"))
-    assert at.over() == 0
-    assert at.seen == data
+    rest = b"\x1b[38;2;1;2;3mcolour\x1b[0m" * 50_000 + b"\x1b]1337;File=:" + b"QUFB" * 50_000 + b"\a"
+    (much := tmp_path / "stream").write_bytes(image + rest + bytes(range(256)))
+    for path in (*RECORDED, much):
+        data = path.read_bytes()
+        assert b"]7501;?" not in data
+        at = start(*python(f"{RAW}import shutil; shutil.copyfileobj(open({str(path)!r}, 'rb'), open(1, 'wb'))"))
+        assert (at.over(), at.seen) == (0, data), path
 
 
 ASKING = """
@@ -116,19 +95,12 @@ os.read(0, 1)
 """
 
 
-def test_the_answer_comes_first_and_the_terminal_outside_is_not_asked(start: Start) -> None:
+def test_the_answer_comes_first_and_whoever_asks_is_told_what_the_program_reports(start: Start) -> None:
     at = start(*python(RAW + ASKING))
-    assert at.shows(b"\x1b[c") == b"\x1b[c"
+    assert at.shows(b"\x1b[c") == b"\x1b[c", "the terminal outside is not asked"
     at.type(b"\x1b[?62c")  # as a terminal answers
     at.shows(osc("7501;state=blocked:kind=permission:app=acme", b"\a"))  # passed on
     at.shows(b"got " + (osc("7501;?", b"\a") + b"\x1b[?62c").hex().encode() + b".")
-
-
-def test_whoever_asks_is_told_what_the_program_reports(start: Start) -> None:
-    at = start(*python(RAW + ASKING))
-    at.shows(b"\x1b[c")
-    at.type(b"\x1b[?62c")
-    at.shows(b"got")
     known = at.known
     assert known is not None and known.marks.root is not None
     assert (known.marks.root.state, known.marks.root.kind, known.marks.root.app) == ("blocked", "permission", "acme")
@@ -152,16 +124,16 @@ def test_the_settings_are_those_of_the_terminal_and_restored_in_the_end(start: S
     assert b"secret" not in at.seen
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGHUP])
-def test_signals_pass_and_the_terminal_is_restored(start: Start, number: signal.Signals) -> None:
-    at = start("sh", "-c", f"trap 'echo caught; exit 9' {number}; echo ready; while :; do sleep 0.05; done")
-    at.shows(b"ready")
-    assert at.raw
-    at.process.send_signal(number)
-    at.process.wait(20)
-    assert at.restored
-    assert at.over() == 9
-    assert b"caught" in at.seen
+def test_signals_pass_and_the_terminal_is_restored(start: Start) -> None:
+    for number in [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGHUP]:
+        at = start("sh", "-c", f"trap 'echo caught; exit 9' {number}; echo ready; while :; do sleep 0.05; done")
+        at.shows(b"ready")
+        assert at.raw, number
+        at.process.send_signal(number)
+        at.process.wait(20)
+        assert at.restored, number
+        assert at.over() == 9, number
+        assert b"caught" in at.seen, number
 
 
 def test_ctrl_c_is_for_the_programs_own_foreground(start: Start) -> None:
@@ -175,33 +147,23 @@ def test_ctrl_c_is_for_the_programs_own_foreground(start: Start) -> None:
 GOES_ON = "trap 'echo hung up > {file}; exit' HUP; echo ready; while :; do sleep 0.05; done"
 
 
-def test_a_terminal_that_closes_hangs_the_program_up(start: Start, tmp_path: Path) -> None:
-    file = tmp_path / "told"
+def test_a_terminal_that_closes_and_a_relay_that_is_killed_hang_the_program_up(start: Start, tmp_path: Path) -> None:
+    file, other = tmp_path / "told", tmp_path / "other"
     at = start("sh", "-c", GOES_ON.format(file=file))
     at.shows(b"ready")
     at.hang_up()
     wait_for(file.exists, "the program to be told")
     assert at.process.wait(20) == 0  # the program's own
-
-
-def test_a_relay_that_is_killed_hangs_the_program_up(start: Start, tmp_path: Path) -> None:
-    file = tmp_path / "told"
-    at = start("sh", "-c", GOES_ON.format(file=file))
-    at.shows(b"ready")
-    at.process.kill()
-    wait_for(file.exists, "the program to be told")
-
-
-def test_what_a_killed_relay_left_is_removed_by_the_next(start: Start) -> None:
-    at = start("sh", "-c", "echo ready; read x")
+    at = start("sh", "-c", GOES_ON.format(file=other))
     at.shows(b"ready")
     process = Process.of(at.process.pid)
     assert process is not None and relay_socket(*process).exists()
     at.process.kill()
+    wait_for(other.exists, "the program to be told")
     at.over()
     assert relay_socket(*process).exists()
     assert start("true").over() == 0
-    assert not relay_socket(*process).exists()
+    assert not relay_socket(*process).exists(), "what a killed relay left is removed by the next"
 
 
 def test_the_last_output_is_not_lost_and_background_processes_are_not_waited_for(start: Start) -> None:
@@ -258,6 +220,7 @@ def shell(start: Start) -> Iterator[Outside]:
 
 
 def typed(at: Outside, *command: str) -> None:
+    assert wrapped(command)[:2] == [sys.executable, "-P"]
     at.type(shlex.join(wrapped(command, judge=False)).encode() + b"\r")
 
 
@@ -341,7 +304,3 @@ def test_a_shell_behind_a_relay_has_its_own_job_control(shell: Outside) -> None:
     wait_for(lambda: not shell.raw, "the outer shell")
     shell.type(b"echo $?.over\r")
     shell.shows(b"6.over")
-
-
-def test_its_command_is_one_that_python_runs() -> None:
-    assert wrapped(["a", "b"])[:2] == [sys.executable, "-P"] and wrapped(["a", "b"])[-3:] == ["--", "a", "b"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_wrap.relay.status_filter import CLEAR, Filtered, StatusFilter
@@ -78,11 +77,11 @@ def test_no_more_is_held_back_than_a_string_may_have(stream: bytes) -> None:
     assert len(relay.feed(b"\x1b]0;" + b"x" * 5_000, 1.0).outward) == 5_004
 
 
-@pytest.mark.parametrize("query", [osc("7501;?"), osc("7501;?", b"\a"), osc("7501;?1"), osc("7501;?;id=a", b"\a")])
-def test_a_query_is_answered_and_goes_no_further(query: bytes) -> None:
-    answer = osc("7501;?", b"\a" if query.endswith(b"\a") else b"\x1b\\")
-    assert StatusFilter().feed(query + b"\x1b[c", 0.0) == Filtered(b"\x1b[c", answer)
-    assert filtered([bytes([byte]) for byte in b"a" + query + b"b"])[:2] == (b"ab", answer)
+def test_a_query_is_answered_and_goes_no_further() -> None:
+    for query in [osc("7501;?"), osc("7501;?", b"\a"), osc("7501;?1"), osc("7501;?;id=a", b"\a")]:
+        answer = osc("7501;?", b"\a" if query.endswith(b"\a") else b"\x1b\\")
+        assert StatusFilter().feed(query + b"\x1b[c", 0.0) == Filtered(b"\x1b[c", answer), query
+        assert filtered([bytes([byte]) for byte in b"a" + query + b"b"])[:2] == (b"ab", answer), query
 
 
 def test_the_relays_own_report_is_cleared_before_the_first_of_the_program() -> None:
@@ -100,9 +99,8 @@ def test_an_end_forgets_what_was_done() -> None:
     assert [status.state for status in relay.marks.statuses] == ["done"]
 
 
-@pytest.mark.parametrize(
-    ("stream", "between"),
-    [
+def test_whether_a_string_can_be_put_in() -> None:
+    for stream, between in [
         (b"", True),
         (b"text", True),
         (b"\x1b[1m", True),
@@ -125,14 +123,12 @@ def test_an_end_forgets_what_was_done() -> None:
         ("caf\u00e9".encode()[:-1], False),
         ("\u2733".encode()[:2], False),
         (b"x" * 5_000 + b"\xf0\x9f\x98", False),
-    ],
-)
-@pytest.mark.parametrize("size", [1, 100, 10_000])
-def test_whether_a_string_can_be_put_in(stream: bytes, between: bool, size: int) -> None:
-    relay = StatusFilter()
-    for at in range(0, len(stream), size):
-        relay.feed(stream[at : at + size], 0.0)
-    assert relay.between is between
+    ]:
+        for size in [1, 100, 10_000]:
+            relay = StatusFilter()
+            for at in range(0, len(stream), size):
+                relay.feed(stream[at : at + size], 0.0)
+            assert relay.between is between, (stream, between)
 
 
 @given(STREAMS)
