@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 import click
 import pytest
@@ -30,7 +30,21 @@ def walk(ctx: click.Context) -> Iterator[click.Context]:
 
 ROOT = click.Context(dressed(cli), info_name="stallkit", **cli.context_settings)
 ALL = [*walk(ROOT)]
-EACH = pytest.mark.parametrize("ctx", ALL, ids=[ctx.command_path for ctx in ALL])
+
+
+def each(check: Callable[[click.Context], None]) -> Callable[[], None]:
+    """A test that tries it on every command, and lists those at which it fails."""
+
+    def tried() -> None:
+        wrong = {}
+        for ctx in ALL:
+            try:
+                check(ctx)
+            except AssertionError as error:
+                wrong[ctx.command_path] = str(error)
+        assert not wrong
+
+    return tried
 
 
 def call(command: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -51,43 +65,45 @@ def test_a_verb_without_a_group_is_noticed_and_listed() -> None:
     assert ungrouped(["check", "fly"]) == ["fly"]
 
 
-@EACH
+@each
 def test_help_fits_eighty_columns(ctx: click.Context) -> None:
     wide = [line for line in ctx.get_help().splitlines() if len(line) > COLUMNS]
     assert wide == []
 
 
-@EACH
+@each
 def test_no_summary_is_cut(ctx: click.Context) -> None:
     if isinstance(ctx.command, click.Group):
         assert not re.search(r"^  .*\.\.\.$", ctx.get_help(), re.M)
 
 
-@EACH
+@each
 def test_each_has_an_example(ctx: click.Context) -> None:
     assert re.search(r"^\s*Examples?:", ctx.command.help or "", re.M)
 
 
-@EACH
+@each
 def test_each_says_its_exit_codes(ctx: click.Context) -> None:
     if not isinstance(ctx.command, click.Group):
         assert "Exit codes" in (ctx.command.help or "")
 
 
-@EACH
-def test_each_short_option_has_a_long_form(ctx: click.Context) -> None:
+def has_long_forms(ctx: click.Context) -> None:
     for param in ctx.command.get_params(ctx):
         if isinstance(param, click.Option):
             assert any(name.startswith("--") for name in param.opts), param.opts
 
 
-@EACH
+test_each_short_option_has_a_long_form = each(has_long_forms)
+
+
+@each
 def test_each_has_the_options_of_all(ctx: click.Context) -> None:
     names = {name for param in ctx.command.get_params(ctx) for name in param.opts}
     assert {"--quiet", "-q", "--no-color", "--help", "-h"} <= names
 
 
-@EACH
+@each
 def test_each_time_takes_a_unit(ctx: click.Context) -> None:
     floats = [param for param in ctx.command.params if isinstance(param.type, click.types.FloatParamType)]
     assert {name for param in floats for name in param.opts} <= NUMBERS
@@ -96,7 +112,7 @@ def test_each_time_takes_a_unit(ctx: click.Context) -> None:
 def test_a_short_option_alone_would_be_noticed() -> None:
     lonely = click.Command("x", params=[click.Option(["-x"])])
     with pytest.raises(AssertionError):
-        test_each_short_option_has_a_long_form(click.Context(lonely))
+        has_long_forms(click.Context(lonely))
 
 
 def test_help_of_a_command_is_what_its_option_says(stallkit_command: str) -> None:
