@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import product
 
 import attrs
 import pytest
@@ -47,15 +48,15 @@ def test_so_it_does_where_a_line_is_longer_than_its_bound(case: strategies.Case,
         assert [said(engine, long) for engine in made] == [expected] * len(made)
 
 
-@pytest.mark.parametrize("where", ["screen", "tail(80)", "block", "down_to_cursor(80)"])
-@pytest.mark.parametrize("pattern", ["Allow", "^Allow", "x\nx", r"\AAllow"])
-@pytest.mark.parametrize("row", [0, 30, 31, 32, 33, 60])
-def test_so_it_does_where_a_text_is_longer_than_its_bound(where: str, pattern: str, row: int) -> None:
-    lines = ["x" * 480] * 70
-    lines[row], lines[69] = "x" * 480 + "Allow", "❯"
-    packs = (pack("one", Clause(pattern=pattern, where=where)),)
-    screen = Screen.from_text("\n".join(lines), cursor=(1, 69))
-    assert said(Engine(packs), screen) == reference(packs, screen)
+def test_so_it_does_where_a_text_is_longer_than_its_bound() -> None:
+    places = ("screen", "tail(80)", "block", "down_to_cursor(80)")
+    for where, pattern in product(places, ("Allow", "^Allow", "x\nx", r"\AAllow")):
+        packs = (pack("one", Clause(pattern=pattern, where=where)),)
+        for row in (0, 30, 31, 32, 33, 60):
+            lines = ["x" * 480] * 70
+            lines[row], lines[69] = "x" * 480 + "Allow", "❯"
+            screen = Screen.from_text("\n".join(lines), cursor=(1, 69))
+            assert said(Engine(packs), screen) == reference(packs, screen), (where, pattern, row)
 
 
 @settings(THOROUGH, max_examples=30)
@@ -107,19 +108,17 @@ def pack(name: str, *clauses: Clause | str, state: str = "waiting", **rest: obje
 FOLDED = [("K", "\u212a"), ("kiss", "ki\u017fs"), ("Titan", "T\u0130tan"), ("SIT", "s\u0131t")]
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize(("wanted", "shown"), FOLDED)
-@pytest.mark.parametrize("written", ["text", "pattern", "inline flag", "group flag"])
-def test_what_folds_alike_is_found(wanted: str, shown: str, written: str, search: object) -> None:
-    clause = {
-        "text": Clause(text=wanted, ignore_case=True),
-        "pattern": Clause(pattern=wanted, ignore_case=True),
-        "inline flag": Clause(pattern=f"(?i){wanted}"),
-        "group flag": Clause(pattern=f"(?i:{wanted})"),
-    }[written]
-    engine = Engine([pack("one", clause)])
-    engine._keywords = Keywords(engine.signatures, search)  # type: ignore[arg-type]
-    assert said(engine, Screen.from_text(shown)) == "one:only"
+def test_what_folds_alike_is_found() -> None:
+    for (wanted, shown), search in product(FOLDED, SEARCHES):
+        for clause in (
+            Clause(text=wanted, ignore_case=True),
+            Clause(pattern=wanted, ignore_case=True),
+            Clause(pattern=f"(?i){wanted}"),
+            Clause(pattern=f"(?i:{wanted})"),
+        ):
+            engine = Engine([pack("one", clause)])
+            engine._keywords = Keywords(engine.signatures, search)
+            assert said(engine, Screen.from_text(shown)) == "one:only", (clause, search)
 
 
 RUNAWAY = Clause(pattern="(a|aa)+!$")

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
@@ -31,11 +29,13 @@ def verdict(case: dict[str, Any]) -> Verdict:
     return judge(ENGINE.detect(screen), Snapshot(screen=screen, process=ProcessFacts(case["pane_current_command"])))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_a_refused_agent(case: dict[str, Any]) -> None:
-    found, label = verdict(case), case["label"]
-    assert found.state == label["state"], found.reasons
-    assert (found.retrying is not None) is label["says"], found.retrying
+def test_refused_agents() -> None:
+    wrong = {}
+    for case in CASES:
+        found, label = verdict(case), case["label"]
+        if found.state != label["state"] or (found.retrying is not None) is not label["says"]:
+            wrong[case["id"]] = (found.state, found.retrying, found.reasons)
+    assert not wrong
 
 
 def test_what_says_that_it_tries_again_does() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from acme import ENGINE, screen
 from attrs import evolve
@@ -70,16 +72,13 @@ def test_a_report_under_the_name_of_the_program(
     assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
 
 
-@pytest.mark.parametrize("name", ["", ":app=other"])
-@pytest.mark.parametrize("report", ["blocked:kind=permission", "working", "idle", "done", "error"])
-@pytest.mark.parametrize("shown", SHOWN)
-def test_what_anything_may_have_printed_makes_nothing_sure_and_hides_no_prompt(
-    name: str, report: str, shown: str
-) -> None:
-    plain, found = judged(look(shown, kernel=READS)), reported(f"state={report}{name}", shown, kernel=READS)
-    assert found.certainty is Certainty.MAYBE or (found.state, found.kind) == (plain.state, plain.kind)
-    if plain.match is not None:
-        assert found.state is plain.state
+def test_what_anything_may_have_printed_makes_nothing_sure_and_hides_no_prompt() -> None:
+    reports = ("blocked:kind=permission", "working", "idle", "done", "error")
+    for name, report, shown in product(("", ":app=other"), reports, SHOWN):
+        plain, found = judged(look(shown, kernel=READS)), reported(f"state={report}{name}", shown, kernel=READS)
+        sure = found.certainty is not Certainty.MAYBE
+        assert not sure or (found.state, found.kind) == (plain.state, plain.kind), (name, report, shown)
+        assert plain.match is None or found.state is plain.state, (name, report, shown)
 
 
 @pytest.mark.parametrize(
