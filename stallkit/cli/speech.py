@@ -33,7 +33,7 @@ __all__ = [
 
 # --- colour ---
 
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"stalled": 33, "asks": 33, "maybe": 33, "failed": 31, "hung": 31, "ended": 31}  # yellow, red
 _GREEN = 32
 
@@ -49,9 +49,9 @@ def painted(lines: Sequence[str], status: str) -> list[str]:
     """The lines with the status of the first in colour, and the reasons dim."""
     if not lines:
         return []
-    word = f"{_BOLD}\x1b[{_COLOURS.get(status, _GREEN)}m{status}{_PLAIN}"
+    word = f"{_BOLD}\x1b[{_COLOURS.get(status, _GREEN)}m{status}{_RESET}"
     first, *reasons = lines
-    return [first.replace(f": {status} (", f": {word} (", 1), *(f"{_DIM}{line}{_PLAIN}" for line in reasons)]
+    return [first.replace(f": {status} (", f": {word} (", 1), *(f"{_DIM}{line}{_RESET}" for line in reasons)]
 
 
 # --- speech ---

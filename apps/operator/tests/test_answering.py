@@ -214,7 +214,6 @@ def test_a_program_that_ends_well_after_its_answer_is_no_new_item(
     desk: Desk, server: Server, status: int, told: list[str]
 ) -> None:
     asks = f"read -p 'Overwrite notes.txt? [y/N] ' it; echo done; exit {status}"
-    server.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "on")
     server.start("one", "bash", "-c", asks, shows="[y/N]")
     desk.watch("tmux:one")
     assert desk("stuck", "reply", str(desk.item(state="input_required")["id"]), "y").returncode == 0

@@ -419,9 +419,6 @@ def test_what_a_killed_one_left_and_how_a_halted_session_goes_on(status: Status,
     assert "halted" not in status("w1")[1]
 
 
-PROCEEDS = "read -p 'Proceed? [y/N] ' answer; clear; echo went on; exec sleep 1000"
-
-
 # Formats, styles, times, words of a shell and of tmux: each would be seen, or leave a file.  (tmux reads the name
 # of a new session as a format, too.)
 HOSTILE = ["##(touch pwned)", "#[reverse]a", "##{host}", "##{l:x}", "%H%M", "$(touch pwned)", "a'b\"c", "-x", "`id`"]

@@ -240,7 +240,6 @@ def _mixed() -> Iterator[Scene]:
 
 # --- an agent that asks whether to go on: yes under the profile that says so, and never twice without work between ---
 
-RULE = "─" * 80
 TAIL = f"\n\n{RULE}\n❯ {{typed}}\n{RULE}\n  ? for shortcuts"
 MESSAGES = {
     "a plain question": "I read the tests, and two of them fail.\n\n  Shall I continue?",
