@@ -106,7 +106,11 @@ FULL_SCREEN: dict[str, tuple[str, str, list[str]]] = {  # a command, what it sho
     "mc": ("mc -u -a .", "text.py", ["Down", "F3"]),
     "dialog": ("dialog --menu choose 15 50 5 a one b two c three", "choose", ["Down", "Tab"]),
     "whiptail": ("whiptail --checklist choose 15 50 3 a one off b two on c three off", "choose", ["Down", "Space"]),
-    "tmux": ("env -u TMUX tmux -f /dev/null -S ./inner-$$ new 'seq 30; exec cat'", "30", ["a", "C-b", "%", "b"]),
+    "tmux": (
+        "env -u TMUX tmux -f /dev/null -S ./inner-$$ new 'seq 30; exec cat' ';' set -g destroy-unattached on",
+        "30",
+        ["a", "C-b", "%", "b"],
+    ),
     "man": ("man -P less bash", "BASH", ["Space", "/", "job", "Enter"]),
     "watch": ("watch -t -n 1000 seq 40", "20", []),
     "python": ("python3 -q", ">>>", ["1 + 1", "Enter", "Up", "Left", "2"]),
