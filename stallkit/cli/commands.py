@@ -35,19 +35,19 @@ _OPTIONS = {"--hung-after": "--hang-timeout", "--watch-for": "--for", "--wait-re
 
 def todays_verb(verb: str) -> str:
     """What a verb is called today; one of today's is itself."""
-    return _renamed(verb, _VERBS[verb]) if verb in _VERBS else verb
+    today = _VERBS.get(verb)
+    return _renamed(verb, today) if today else verb
 
 
 def todays_options(words: Sequence[str], command: click.Command) -> list[str]:
-    """The words behind the verb, with the options that this command calls otherwise today; not what follows ``--``."""
+    """The words behind a verb, old names of its options replaced by today's; what follows ``--`` stays as it is."""
     known = {option for one in command.params for option in one.opts}
     end = words.index("--") if "--" in words else len(words)
     found = []
     for word in words[:end]:
         name, equals, value = word.partition("=")
-        now = _OPTIONS.get(name)
-        renamed = now in known and name not in known
-        found.append(f"{_renamed(name, now)}{equals}{value}" if renamed and now else word)
+        today = _OPTIONS.get(name)
+        found.append(f"{_renamed(name, today)}{equals}{value}" if today and today in known else word)
     return [*found, *words[end:]]
 
 

@@ -40,7 +40,7 @@ __all__ = [
     "sample",
 ]
 
-# --- a sample ---
+# --- what is counted ---
 
 PROCESSES = 256  # looked at in one sample
 SERVERS = 2  # in a row that are followed: a server of a server

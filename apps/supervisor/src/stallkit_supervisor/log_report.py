@@ -118,7 +118,7 @@ class Wait:
     about: str  # what it asks for, or the class of its failure; may be empty
     since: float
     until: float | None = None  # None: it still waits
-    by: str | None = None  # as `topic.ClearedBy`, or a person's name; None: nobody knows
+    by: str | None = None  # as `notification.ClearedBy`, or a person's name; None: nobody knows
     told: int = 1
     guessed: bool = False  # its end is only known by what was shown next
     shown: tuple[object, ...] = ()  # state and signature

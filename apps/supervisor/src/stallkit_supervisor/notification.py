@@ -109,7 +109,7 @@ _MOST = 2_000  # characters of the words
 
 @frozen
 class NoticeSubject:
-    """What a person may be told of; two are equal where it is the same: what it is, who knows it by, and its words.
+    """What a person may be told of; two are equal if need, source and words are.
 
     `words` are without what moves, and not redacted.  `sure`, `message` and what is known of its numbers are of one
     look: `changed` are the places of those that fell since the look before it, counted from the first; one that
@@ -159,7 +159,7 @@ class NoticeSubject:
 
 
 def subject_of(verdict: Verdict) -> NoticeSubject | None:
-    """What there is to tell of this look; None where it works."""
+    """What there is to tell of this look; None if it works."""
     if verdict.inside is not None and verdict.state is State.WORKING:
         return NoticeSubject(Need.WAITS, "askpass", _still(verdict.inside), message=verdict.inside)
     if verdict.hung is not None:

@@ -379,7 +379,7 @@ def _read_at(seen: Snapshot | None) -> float | None:
 
 
 def _is_settled(before: SessionState, after: SessionState) -> bool:
-    """Whether a look changed nothing but how often a person's topic was seen, of which they have been told."""
+    """Whether a look changed nothing but how often that was seen which a person has been told of."""
     was, is_now = before.notice.notification, after.notice.notification
     if was is not None and is_now is not None and was.told == is_now.told > 0 and was.subject == is_now.subject:
         after = evolve(after, notice=evolve(after.notice, notification=was))
