@@ -71,7 +71,7 @@ def help_command(ctx: click.Context, verbs: tuple[str, ...]) -> None:
                 stallkit help stuck reply
     """
     above = ctx.find_root()
-    for verb in verbs:
+    for verb in map(todays_verb, verbs):
         command = above.command.get_command(above, verb) if isinstance(above.command, click.Group) else None
         if command is None:
             known = above.command.list_commands(above) if isinstance(above.command, VerbGroup) else []

@@ -16,6 +16,7 @@ def said(*words: str) -> tuple[int, str]:
 def test_an_old_word_does_what_todays_does() -> None:
     for old, today, option in (
         (("wait-ready", "nobody", "--timeout", "0.1"), ("wait", "nobody", "--timeout", "0.1"), "wait"),
+        (("help", "wait-ready"), ("help", "wait"), "wait"),
         (("check", "nobody", "--hung-after=30"), ("check", "nobody", "--hang-timeout=30"), "--hang-timeout"),
         (("check", "nobody", "--watch-for", "0.1"), ("check", "nobody", "--for", "0.1"), "--for"),
     ):
