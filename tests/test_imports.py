@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from functools import cache
@@ -136,6 +137,38 @@ def test_packs_use_only_what_is_public() -> None:
         assert isinstance(node, ast.ImportFrom), f"{path}:{node} imports a module whole"
         own = {one.name for one in node.names} - public.get(node.module or "", set())
         assert not own, f"{path}:{node.lineno}: {node.module} has no public {', '.join(own)}"
+
+
+# The modules of an app that the apps above it may use.
+_SHARED = """
+stallkit_sessions cli cli.named_sessions containers.runtime_call containers.runtimes finalize launch lifecycle manager
+    manifest model panes ports register resuming sandbox_session terminate witnesses work_snapshot worktree
+stallkit_supervisor cli.incident_commands cli.status_commands cli.watch_table escalations notification notify.channels
+    notify.notice settings sources supervisor_socket
+stallkit_wrap askpass.launcher askpass.prompts relay.driver
+"""
+SHARED = {words[0]: words[1:] for app in re.split(r"\n(?=\S)", _SHARED.strip()) for words in [app.split()]}
+
+
+def crossing(app: str, source: str) -> set[str]:
+    """What an app's module imports of other apps' modules, but for those that they share."""
+    used = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module}
+    return {
+        module
+        for module in used
+        for package, _, rest in [module.partition(".")]
+        if package.startswith("stallkit_") and package != app and rest not in ["", *SHARED[package]]
+    }
+
+
+def test_an_app_uses_of_another_what_that_shares() -> None:
+    found = {
+        str(path): names
+        for path in sorted(ROOT.glob("apps/*/src/**/*.py"))
+        if (names := crossing(path.relative_to(ROOT).parts[3], path.read_text()))
+    }
+    assert not found
+    assert crossing("stallkit_operator", "from stallkit_sessions.exits import of") == {"stallkit_sessions.exits"}
 
 
 def test_modules_stay_readable() -> None:

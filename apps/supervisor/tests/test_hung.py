@@ -170,6 +170,7 @@ def test_in_a_shell_its_own_command_line_is_what_goes_on(server: Server, tmp_pat
     assert shell.capture().identity == before, "the shell was not ended"
 
 
+@pytest.mark.alone
 def test_without_its_sessions_id_it_is_not_ended_and_a_person_is_told_why(
     server: Server, tmp_path: Path, port: str
 ) -> None:

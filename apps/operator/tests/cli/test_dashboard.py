@@ -307,6 +307,7 @@ def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> No
 
 
 @pytest.mark.e2e
+@pytest.mark.alone
 def test_its_window_comes_into_the_client_that_shows_the_dashboard(
     commands: Commands, server: Server, terminals: Server, given: dict[str, str]
 ) -> None:

@@ -303,6 +303,7 @@ def test_garbage_before_a_prompt(start: Start, tmp_path: Path) -> None:
         assert started.wait().exit_status == 4
 
 
+@pytest.mark.alone
 def test_floods_and_endless_lines_fill_no_memory_and_hide_no_prompt(start: Start) -> None:
     endless = start("yes", "a rather long line of output that never ends")
     result = endless.wait(timeout_s=1)

@@ -88,6 +88,7 @@ def test_a_container_does_not_ask_by_stallkit(house: House) -> None:
         sessions.start("a", ["true"], engine="docker", image="x", askpass=True)
 
 
+@pytest.mark.alone
 def test_a_run_asks_at_its_own_terminal_and_takes_a_secret(runs: House, key: Path) -> None:
     done = runs.call("run", "--askpass", "--json", "--", "ssh-keygen", "-y", "-f", str(key))
     told = json.loads(done.stdout)

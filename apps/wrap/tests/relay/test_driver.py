@@ -136,6 +136,7 @@ def test_signals_pass_and_the_terminal_is_restored(start: Start) -> None:
         assert b"caught" in at.seen, number
 
 
+@pytest.mark.alone
 def test_ctrl_c_is_for_the_programs_own_foreground(start: Start) -> None:
     at = start("bash", "--norc", "-c", "trap 'echo interrupted' INT; echo ready; sleep 1000; echo on; exit 4")
     at.shows(b"ready")
