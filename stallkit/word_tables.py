@@ -8,7 +8,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import Any
 
-__all__ = ["Patterns", "compiled", "table"]
+__all__ = ["Patterns", "compiled", "filled", "table"]
 
 _PIECE = re.compile(r"\(\?&(\w+)\)")
 compiled = cache(re.compile)
@@ -18,6 +18,18 @@ compiled = cache(re.compile)
 def table(name: str) -> dict[str, Any]:
     """What a file says."""
     return tomllib.loads((get_data("stallkit", f"data/{name}.toml") or b"").decode())
+
+
+def filled(pattern: str, name: str) -> str:
+    """The pattern with the pieces put in that it names, of those in the table ``pieces`` of a file.
+
+    >>> filled("(?&unknown)", "phrases")
+    '(?&unknown)'
+    """
+    pieces, before = table(name)["pieces"], ""
+    while pattern != before:
+        before, pattern = pattern, _PIECE.sub(lambda one: str(pieces.get(one[1], one[0])), pattern)
+    return pattern
 
 
 class Patterns:
@@ -43,7 +55,4 @@ class Patterns:
 
     def filled(self, pattern: str) -> str:
         """The pattern with the pieces put in that it names."""
-        pieces = table(self._name)["pieces"]
-        while _PIECE.search(pattern):
-            pattern = _PIECE.sub(lambda one: str(pieces[one[1]]), pattern)
-        return pattern
+        return filled(pattern, self._name)

@@ -19,6 +19,7 @@ from stallkit.detect.agent import NO_WORDS, Vocabulary
 from stallkit.detect.composer import said_by_person
 from stallkit.detect.dialog_parser import Option, Reading, read_among
 from stallkit.detect.families import INTERPRETERS
+from stallkit.detect.layout import read_layout
 from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region
 from stallkit.detect.request import Request
 from stallkit.detect.signature import Clause, CursorState, Pack, Severity, Signature, State
@@ -29,6 +30,7 @@ from stallkit.terminal.screen import LITTLE, Region, Screen, as_screen, moved
 __all__ = ["Detection", "DetectionRef", "Engine", "Fate", "Match", "Report", "Rule", "SignatureRef", "try_rule"]
 
 _LIVELY = frozenset({State.WORKING, State.IDLE})
+_LIVE = frozenset({"dialog", "options", "hints"})  # parts of which the layout says that they are live
 Finds = Callable[[Clause, Budget], Found]
 
 
@@ -366,7 +368,7 @@ class _Look:
 
         The match is then no longer live: it was answered, is quoted, or is a draft.
         """
-        if match.signature.state is not State.WAITING:
+        if match.signature.state is not State.WAITING or any(span.clause.where in _LIVE for span in match.spans):
             return None
         for rule in rules:
             state = rule.signature.state
@@ -413,8 +415,8 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
         if found.held is None:
             doubtful = doubtful or clause
     shown = [span.line for span in spans if span.clause.where != "title"] if signature.state is State.QUOTA else []
-    if shown and all(said_by_person(screen, row) for row in shown):
-        return _NO  # who asks about a limit has not reached one
+    if shown and all(said_by_person(screen, row) or read_layout(screen).is_prose(row) for row in shown):
+        return _NO  # who asks or tells about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)
     return Tried(True, Match(signature, rule.pack, tuple(spans), _line(spans[0], screen)))

@@ -10,6 +10,7 @@ from typing import Callable, Collection, Sequence
 import regex
 from attrs import frozen
 
+from stallkit.detect.layout import PARTS, read_layout
 from stallkit.detect.pattern import rarity, searched
 from stallkit.detect.signature import Clause, Signature
 from stallkit.terminal.screen import REGION_COLUMNS, Region, Screen
@@ -83,6 +84,8 @@ def _region(name: str, screen: Screen) -> Region | None:
     if kind == "down_to_cursor":
         down = screen.down_to_cursor(count)
         return down and down.bounded  # lines not drawn yet may make it longer than the screen
+    if kind in PARTS:
+        return read_layout(screen).region(kind)
     if kind == "title":
         return None if screen.title is None else Region(screen.title, 0)
     found: Region = screen.tail(count) if kind == "tail" else getattr(screen, "whole" if kind == "screen" else kind)

@@ -132,7 +132,10 @@ _TIER_OF_STATE = {
     State.WORKING: Tier.WORKING,
     State.IDLE: Tier.COMPOSER,
 }
-_REGION = re.compile(r"screen|(?:tail|down_to_cursor)\([1-9]\d{0,2}\)|block|paragraph|prompt_line|above|title")
+_PARTS = "dialog|options|hints|composer|status|message|person"  # of `layout`
+_REGION = re.compile(
+    rf"screen|(?:tail|down_to_cursor)\([1-9]\d{{0,2}}\)|block|paragraph|prompt_line|above|title|{_PARTS}"
+)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -188,7 +191,7 @@ class Clause:
         if not _REGION.fullmatch(self.where):
             raise ValueError(
                 f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
-                " down_to_cursor(n) and title are known"
+                f" down_to_cursor(n), title, {_PARTS.replace('|', ', ')} are known"
             )
         if self.pattern is None and (self.keywords or self.begins or self.ends):
             raise ValueError("keywords, begins and ends are a pattern's: a text is its own keyword")

@@ -29,6 +29,7 @@ from stallkit.detect.matcher import compiled
 from stallkit.detect.signature import Clause, Dismissal, Pack, Signature, State
 from stallkit.errors import PackFormatError, StallkitError
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml, structured
+from stallkit.word_tables import filled
 
 __all__ = [
     "AGENT_FORMAT",
@@ -236,6 +237,8 @@ def read_clause(row: Any, number: int, key: str, at: Checker) -> Clause:
     at.known(number, row, _keys_of(Clause), key)
     if "keywords" in row:
         at.strings(number, key, row["keywords"])
+    if isinstance(pattern := row.get("pattern"), str):
+        row = {**row, "pattern": filled(pattern, "phrases")}
     clause = Clause(**row)
     if clause.pattern is not None:
         try:

@@ -60,7 +60,9 @@ _CODE = (*_VALUES_OF, pattern, pack_file, sys.modules[__name__])
 _ROOMS = ("stallkit.detect.", "stallkit.terminal.")
 _CLASSES = [one for module in _VALUES_OF for one in vars(module).values() if isinstance(one, type)]
 _VALUES = {(one.__module__, one.__name__): one for one in _CLASSES if one.__module__.startswith(_ROOMS)}
-_MADE_BY = sha256(b"".join([sys.version.encode(), *(Path(str(one.__file__)).read_bytes() for one in _CODE)])).digest()
+_PHRASES = pkgutil.get_data("stallkit", "data/phrases.toml") or b""
+_SOURCES = (Path(str(one.__file__)).read_bytes() for one in _CODE)
+_MADE_BY = sha256(b"".join([sys.version.encode(), _PHRASES, *_SOURCES])).digest()
 _checked: dict[int, tuple[signature.Signature, ...]] = {}  # by identity: the signatures whose patterns were checked
 
 

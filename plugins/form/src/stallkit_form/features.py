@@ -12,6 +12,7 @@ from typing import Iterable, Iterator
 
 from stallkit.detect.composer import talks
 from stallkit.detect.families import INTERPRETERS, RELAYS, SHELLS
+from stallkit.detect.layout import PARTS, Layout, read_layout
 from stallkit.evidence.claim import Shown
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen
@@ -91,17 +92,26 @@ def _written(screen: Screen) -> Iterator[str]:
     at = screen.cursor.row if screen.cursor else last
     rows = [row for row in range(max(0, last - _ROWS + 1), last + 1) if lines[row].strip()]
     shown = {row: tokens(lines[row]) for row in rows}
-    above, below = [row for row in rows if row < at], [row for row in rows if row > at]
+    above = [row for row in rows if row < at]
     yield from _row("at", tokens(lines[at]) if at < len(lines) else ())
     yield from _prompt(screen, at)
-    places = {"above": above[-1:], "over": above[-3:], "below": below[:1], "under": below, "near": rows[-_NEAR:]}
-    for place, some in (places | {"last": rows[-1:]}).items():
+    for place, some in {"above": above[-1:], "last": rows[-1:]}.items():
         for row in some:
             yield from _row(place, shown[row])
-    for row in rows:
-        yield from (f"any {token}" for token in shown[row])
-        yield f"begins {' '.join(shown[row][:2])}"
+    yield from _parts(read_layout(screen))
     yield from _layout(screen, shown, at, last)
+
+
+def _parts(layout: Layout) -> Iterator[str]:
+    """What stands in each part: its words, what its rows begin with, and whether there is one."""
+    for part in PARTS:
+        rows = layout.parts.get(part, ())
+        yield f"{part} {min(len(rows), 3)}"
+        for row in rows[-_NEAR:]:
+            found = tokens(layout.rows[row].text)
+            yield from (f"{part} {token}" for token in found)
+            yield f"{part} begins {' '.join(found[:2])}"
+    yield f"parts {' '.join(part for part in PARTS if part in layout.parts)}"
 
 
 def _row(place: str, words: Iterable[str]) -> Iterator[str]:

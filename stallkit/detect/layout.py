@@ -1,0 +1,563 @@
+"""The parts of a screen: dialog, composer, status, what was said.  Read once, from the bottom up.  Pure.
+
+A part is *live* where nothing that answers it or goes on stands below.  Only what is live is a dialog, its options and
+hints, a composer or a status; beside them stand the last message of the program and the words of the person.
+
+>>> from stallkit.terminal.screen import Screen
+>>> box = "╭─────────────────────╮\\n│ > Type your message │\\n╰─────────────────────╯"
+>>> layout = read_layout(Screen.from_text("Done.\\n\\n" + box))
+>>> layout.text("composer"), layout.text("message")
+('> Type your message', 'Done.')
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import Iterable, Iterator, Mapping
+
+from attrs import field, frozen
+
+from stallkit.detect.rows import Box, Choice, Row, Sort, boxes, read_row
+from stallkit.terminal.screen import Region, Screen
+from stallkit.terminal.text import cells
+from stallkit.word_tables import Patterns
+
+__all__ = ["PARTS", "Layout", "read_layout"]
+
+PARTS = ("dialog", "options", "hints", "composer", "status", "message", "person")
+_of = Patterns("layout")
+_REACH = 14  # written rows below a composer, at most
+_HEIGHT = 12  # rows of a composer, at most
+_TALL = 40  # rows of a dialog above its options, at most
+_NEAR = 4  # rows between two that belong together
+_ABOVE = 24  # rows above a composer in which a status is looked for
+_LABEL = 120  # characters of an option
+
+Rows = tuple[int, ...]
+
+
+@frozen
+class Layout:
+    """The rows of a screen, and its parts: the numbers of their rows by name."""
+
+    rows: tuple[Row, ...]
+    parts: Mapping[str, Rows] = field(factory=dict, hash=False)
+
+    def text(self, part: str) -> str:
+        """What stands in a part, a row each; empty where the screen has none."""
+        region = self.region(part)
+        return region.text if region else ""
+
+    def region(self, part: str) -> Region | None:
+        """The part as a region; rows between that belong to none are blank.  None where the screen has none."""
+        own = self.parts.get(part, ())
+        if not own:
+            return None
+        shown = range(own[0], own[-1] + 1)
+        return Region("\n".join(self.rows[row].text if row in own else "" for row in shown), own[0])
+
+    def is_prose(self, row: int) -> bool:
+        """Whether a row is of a paragraph that speaks of a message, or that is shown by one which ends in a colon."""
+        if row >= len(self.rows):
+            return False
+        first = last = row
+        while first and self._joins(first):
+            first -= 1
+        while last + 1 < len(self.rows) and self._joins(last + 1):
+            last += 1
+        before = next((one.text for one in reversed(self.rows[:first]) if one.text), "")
+        if before.endswith(":") and not _of.fails.search(before):
+            return True
+        return _of.telling.search(" ".join(one.text for one in self.rows[first : last + 1])) is not None
+
+    def _joins(self, row: int) -> bool:
+        """Whether a row goes on with the paragraph of the row above it."""
+        one, above = self.rows[row], self.rows[row - 1]
+        plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
+        return {one.sort, above.sort} <= plain and not _of.speaks.match(one.text) and not _of.said.match(one.text)
+
+
+@frozen
+class _Group:
+    """Rows to choose from, or answers side by side on one row."""
+
+    rows: Rows
+    choices: tuple[Choice, ...]
+    box: Box | None
+
+    @property
+    def marked(self) -> bool:
+        return any(one.marked for one in self.choices)
+
+    @property
+    def decides(self) -> bool:
+        """Whether one answer allows and another refuses."""
+        labels = [one.label for one in self.choices]
+        return any(map(_of.allows.match, labels)) and any(map(_of.refuses.match, labels))
+
+
+@frozen
+class _Field:
+    """Where a composer may stand: the rows of its text, its first and last row with its edges, and how it is drawn."""
+
+    rows: Rows
+    top: int
+    bottom: int
+    drawn: str  # frame, rules, bar or sign
+    box: Box | None = None
+
+
+@lru_cache(maxsize=64)  # one look asks for several parts
+def read_layout(screen: Screen) -> Layout:
+    """The rows of a screen and its parts."""
+    return _Reader(screen).layout()
+
+
+class _Reader:
+    """One screen: its rows, its boxes, where its cursor stands."""
+
+    def __init__(self, screen: Screen) -> None:
+        end = min(len(screen.lines), screen.last_live_row + 1)  # below it a program keeps a list that takes no keys
+        while end and not screen.lines[end - 1].strip():
+            end -= 1
+        self.lines = screen.lines[:end]
+        self.rows = tuple(map(read_row, self.lines))
+        self.boxes = tuple(boxes(self.lines))
+        cursor = screen.cursor
+        self.at = None if cursor is None or cursor.row >= end else cursor.row  # seen or not
+        self.hidden = cursor is None or not cursor.visible  # as far as is known
+        self.cursor = self.at if cursor is not None and cursor.visible is not False else None
+        self.seen = cursor is not None and cursor.visible is True
+        self.column = cursor.column if cursor is not None else 0
+
+    def layout(self) -> Layout:
+        group = self._group()
+        composer = self._composer(group)
+        if group is not None and not self._is_live(group, composer):
+            group = None
+        dialog, hints = self._dialog(group) if group else self._panel()
+        if not dialog and composer is None:
+            dialog, hints = self._by_keys()
+        if dialog:
+            composer = None
+        top = dialog[0] if dialog else composer.top if composer else len(self.rows)
+        status, person = self._status(top, composer, bool(dialog)), self._person(top)
+        below = range(composer.bottom + 1 if composer else max(0, len(self.rows) - 3), len(self.rows))
+        since = range(person[-1] + 1 if person else 0, top)
+        parts = {
+            "dialog": dialog,
+            "options": group.rows if group else (),
+            "hints": hints or tuple(row for row in below if self.rows[row].sort is Sort.HINT and not self._works(row)),
+            "composer": composer.rows if composer else (),
+            "status": status,
+            "message": tuple(row for row in since if self.rows[row].written and row not in status),
+            "person": person,
+        }
+        return Layout(self.rows, {name: rows for name, rows in parts.items() if rows})
+
+    def _shown(self, rows: Iterable[int]) -> list[int]:
+        """Those of the rows that have a text."""
+        return [row for row in rows if self.rows[row].text]
+
+    # the composer
+
+    def _composer(self, group: _Group | None) -> _Field | None:
+        """The lowest place to write in with nothing framed, said or chosen from below; one whose title says so wins."""
+        for box in self.boxes:
+            if box.bottom - box.top <= _HEIGHT and _of.placeholder.match(box.title):
+                return _Field(tuple(box.rows), box.top, box.bottom, "frame", box)
+        for one in sorted(self._places(), key=lambda one: (one.bottom, one.top), reverse=True):
+            if group is not None and (set(group.rows) & set(one.rows) or self._is_menu_below(group, one)):
+                continue
+            if self._is_foot(one) and self._takes_text(one):
+                return one
+        return None
+
+    def _places(self) -> Iterator[_Field]:
+        """What may be a composer by its form: low frames, what stands between two rules, at a bar, at a sign."""
+        for box in self.boxes:
+            if box.bottom - box.top <= _HEIGHT and not any(other.holds(box) for other in self.boxes):
+                yield _Field(tuple(box.rows), box.top, box.bottom, "frame", box)
+        rules = [row for row, one in enumerate(self.rows) if one.sort is Sort.RULE]
+        for top, bottom in pairwise(rules):
+            if 2 <= bottom - top <= _HEIGHT:
+                yield _Field(tuple(range(top + 1, bottom)), top, bottom, "rules")
+        for row in self._low_rows():
+            if self.rows[row].framed and not any(box.top <= row <= box.bottom for box in self.boxes):
+                top, bottom = self._bar(row)
+                if bottom - top < _HEIGHT:
+                    yield _Field(tuple(range(top, bottom + 1)), top, bottom, "bar")
+            choice = self.rows[row].choice
+            sign = _of.sign if row == self.cursor else _of.bare_sign
+            if not (choice is not None and choice.key) and sign.match(self.rows[row].text):
+                yield _Field((row,), row, row, "sign")
+
+    def _low_rows(self) -> set[int]:
+        """The lowest rows with a sign, the lowest that is framed, the lowest that is a text, the cursor's."""
+        written = self._shown(range(len(self.rows)))[-_REACH:]
+        found = {row for row in written if _of.bare_sign.match(self.rows[row].text)}
+        found.update([row for row, one in enumerate(self.rows) if one.framed][-1:])
+        others = (Sort.HINT, Sort.GAUGE, Sort.RULE, Sort.EDGE)
+        found.update([row for row in written if self.rows[row].sort not in others][-1:])
+        return found if self.cursor is None else found | {self.cursor}
+
+    def _bar(self, row: int) -> tuple[int, int]:
+        top = bottom = row
+        while top and self.rows[top - 1].framed:
+            top -= 1
+        while bottom + 1 < len(self.rows) and self.rows[bottom + 1].framed:
+            bottom += 1
+        return top, bottom
+
+    def _is_menu_below(self, group: _Group, place: _Field) -> bool:
+        """Whether rows below are chosen from by keys, and do not complete the word that is typed there."""
+        if group.rows[0] <= place.bottom:
+            return False
+        typed = self._typed(place)
+        names = all(one.label[:1] in "/@#" for one in group.choices)
+        return not names and (not typed or place.drawn != "sign") and not typed.startswith(("/", "@", "!", "#"))
+
+    def _typed(self, place: _Field) -> str:
+        """What is written behind the sign of a place."""
+        return _of.sign.sub("", next((self.rows[row].text for row in place.rows if self.rows[row].text), "")).strip()
+
+    def _is_foot(self, place: _Field) -> bool:
+        """Whether what stands below may stand below a composer: a few rows or completions, none framed, none said."""
+        below = self.rows[place.bottom + 1 :]
+        said = (_of.speaks.match(one.text) and one.sort is not Sort.GAUGE and one.column < 3 for one in below)
+        few = self._typed(place)[:1] in ("/", "@") or sum(one.written for one in below) <= _REACH
+        return few and not any(box.top > place.bottom for box in self.boxes) and not any(said)
+
+    def _takes_text(self, place: _Field) -> bool:
+        """Whether a person may write there."""
+        if self.seen and self.cursor is not None and self.cursor > place.bottom and self.rows[self.cursor].text:
+            return False  # one types further down
+        below = [one for one in self.rows[place.bottom + 1 :] if one.text]
+        if place.drawn == "sign":
+            return self._is_signed(place, below)
+        if not below and not any(one.written for one in self.rows[1 : place.top]):
+            return False  # a field alone is any program's
+        written = [(row, text) for row in place.rows if (text := self._inner(place, row))]
+        first = written[0][1] if written else ""
+        here = self.at in place.rows
+        choices = [choice for row in place.rows if (choice := self.rows[row].choice) and choice.drawn]
+        if len(choices) > 1 and any(_of.allows.match(one.label) for one in choices):
+            return False
+        if not here and any(_of.asks.search(text) for _, text in written[:-1]):
+            return False
+        sends = any(_of.sends.search(one.text) for one in below[:6])
+        if any(_of.chooses.search(one.text) for one in below[:2]) and not sends and not _of.sign.match(first):
+            return False
+        if _of.searches.match(first) or (written and self.rows[written[0][0]].sort is Sort.SPINNER):
+            return False
+        if _of.sign.match(first) or _of.placeholder.match(first):
+            return True
+        footed = self._is_footed(below[:6])
+        if not written:
+            named = bool(below) and _of.status.search(below[0].text) is not None
+            return place.drawn != "bar" and (footed or here or named)
+        return len(written) < _NEAR and (here or (footed and place.drawn != "rules" and not _of.works.search(first)))
+
+    def _is_signed(self, place: _Field, below: list[Row]) -> bool:
+        """Whether a row with a sign is a composer's: alone it may be any program's prompt."""
+        row = place.top
+        alone = not (below or self._shown(range(max(0, row - 2), row)))
+        if alone or sum(one.text[0] not in "/@#" for one in below) > _NEAR:
+            return False
+        here = self.at == row
+        above = self.rows[row - 1] if here and row else None
+        ruled = above is not None and above.sort is Sort.RULE and not _of.share.search(above.text)
+        named = here and any(_of.segments.search(one.text) for one in below)
+        invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
+        return ruled or named or self._is_footed(below) or invites is not None
+
+    @staticmethod
+    def _is_footed(below: Iterable[Row]) -> bool:
+        return any(_of.sends.search(one.text) or _of.mode.search(one.text) or one.sort is Sort.GAUGE for one in below)
+
+    def _inner(self, place: _Field, row: int) -> str:
+        """What stands in a row of a place, without a cursor that is drawn."""
+        cut_off = place.box is not None and place.box.right < cells(self.lines[row].rstrip())
+        text = place.box.inside(self.lines[row]) if place.box is not None and cut_off else self.rows[row].text
+        return text.lstrip("●○▋█▌▍▎ ")
+
+    # what is to choose from
+
+    def _group(self) -> _Group | None:
+        """The lowest rows that are to choose from."""
+        for row in range(len(self.rows) - 1, -1, -1):
+            one, choice = self.rows[row], self.rows[row].choice
+            if (buttons := self._buttons(row)) is not None:
+                return buttons
+            if choice is None or not choice.drawn or one.sort is Sort.SPINNER:
+                continue
+            if one.sort is Sort.HINT and not choice.marked:
+                continue
+            if choice.marked and (_of.placeholder.match(choice.label) or self._is_typed(row, choice.column)):
+                continue
+            if one.text[0] in "▶⏵" and (_of.sends.search(one.text) or _of.mode.search(one.text)):
+                continue
+            if (group := self._around(row, choice)) is not None and not self._is_draft(group):
+                return group
+        return None
+
+    def _is_draft(self, group: _Group) -> bool:
+        """Whether all that stands between two rules are these rows, the first of them marked: somebody writes there."""
+        first, last = group.rows[0] - 1, group.rows[-1] + 1
+        ruled = first >= 0 and last < len(self.rows) and {self.rows[first].sort, self.rows[last].sort} == {Sort.RULE}
+        return ruled and group.choices[0].marked and not group.choices[0].key
+
+    def _buttons(self, row: int) -> _Group | None:
+        """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
+        text, line = self.rows[row].text, self.lines[row]
+        drawn = 0 < row < len(self.lines) - 1 and "▔▔▔▔▔▔" in self.lines[row - 1] and "▁▁▁▁▁▁" in self.lines[row + 1]
+        if _of.yes_no.search(text) and row + 1 < len(self.rows):  # as at a prompt, and yet something stands below
+            labels = ["yes", "no"]
+        elif drawn and "▊" not in line:
+            labels = _of.gap.split(text)
+        elif _of.letters.search(text) or _of.button.search(text):
+            labels = [_of.sides_of_label.sub("", one).strip() for one in _of.button_label.findall(text)]
+        else:
+            labels = [one for one in _of.gap.split(text) if _of.allows.match(one) or _of.refuses.match(one)]
+            if not (any(map(_of.allows.match, labels)) and any(map(_of.refuses.match, labels))):
+                return None
+        choices = tuple(Choice(False, "", "", label, self.rows[row].column) for label in labels)
+        return _Group((row,), choices, self._box_of(row)) if choices else None
+
+    def _is_typed(self, row: int, column: int) -> bool:
+        """Whether the cursor is seen behind a mark, as it is where one types, and not where one chooses."""
+        return self.cursor == row and self.column >= column
+
+    def _box_of(self, row: int) -> Box | None:
+        held = [box for box in self.boxes if row in box.rows]
+        return min(held, key=lambda box: box.bottom - box.top, default=None)
+
+    def _around(self, row: int, anchor: Choice) -> _Group | None:
+        """The rows whose labels begin where one's does, up and down to what is none."""
+        box = self._box_of(row)
+        inside = box.rows if box else range(len(self.rows))
+        found = {row: anchor}
+        for step in (-1, 1):
+            gap, at = 0, row + step
+            while at in inside and gap <= _NEAR:
+                one = self.rows[at]
+                if one.choice is not None and one.choice.marked and gap and not (anchor.key and one.choice.key):
+                    break  # the selected row of another list
+                if one.choice is not None and one.framed == self.rows[row].framed and _fits(one, one.choice, anchor):
+                    found[at], gap = one.choice, 0
+                elif one.text and (one.framed != self.rows[row].framed or _ends(one, anchor)):
+                    break
+                else:
+                    gap += 1 if one.text else 2
+                at += step
+        rows = tuple(sorted(found))
+        choices = tuple(found[at] for at in rows)
+        marks = sum(one.marked for one in choices)
+        several = sum(bool(one.key) for one in choices) > 1 or sum(bool(one.box) for one in choices) > 1
+        keys = box is not None and any(map(self._chooses, box.rows))
+        enough = (marks == 1 and bool(len(rows) > 1 or anchor.key or keys)) or (marks == 0 and several)
+        return _Group(rows, choices, box) if enough else None
+
+    def _is_live(self, group: _Group, composer: _Field | None) -> bool:
+        """Whether rows are asked for now: nothing goes on below them, and enough says that they are chosen from."""
+        first, last = group.rows[0], group.rows[-1]
+        end = group.box.bottom if group.box else last
+        until = composer.top if composer is not None and composer.top > end else len(self.rows)
+        if composer is not None and composer.bottom < first:
+            return False  # a list below a composer: what is typed there chooses
+        if self.cursor in group.rows and self._is_typed(self.cursor or 0, group.choices[0].column + 2):
+            return False
+        if any(end < box.top < until for box in self.boxes) or (group.box and _of.speaker.match(group.box.title)):
+            return False
+        below = self._shown(range(end + 1, until))
+        near = [*range(last + 1, end), *below[:6]]
+        chosen = [row for row in near if self._chooses(row)]
+        lettered = sum(_of.letter_after.search(self.rows[row].text) is not None for row in group.rows) > 1
+        if self._goes_on(
+            group, [*range(last + 1, end), *below], 3 if chosen or lettered or (group.box and composer is None) else 1
+        ):
+            return False
+        boxed = any(one.box for one in group.choices)
+        if not (group.marked or lettered or boxed or chosen or len(group.rows) == 1 or self._asks_number(end)):
+            return False  # a list of numbers that nobody asks for
+        framed, asked = group.box is not None or self.rows[first].framed, range(max(0, first - 8), first)
+        quoted = [self.rows[row].text[:1] for row in range(self._question(first), first)]
+        if not framed and not chosen and {"⎿", "└"} & set(quoted):
+            return False  # what a tool printed
+        here = self.cursor in group.rows
+        asks = any(_of.asks.search(self.rows[row].text) for row in asked)
+        score = 2 * bool(chosen) + (self.hidden or here) + framed + group.decides + group.marked + asks + lettered
+        score += (group.marked and bool(group.choices[0].key)) or bool(_of.button.search(self.rows[first].text))
+        if composer is None:  # a cursor that is seen elsewhere is where one types
+            return score >= (6 if self.seen and not here else 3)
+        if group.box is None and any(self._speaks(row) for row in range(self._question(first), first)):
+            return False  # it is quoted in a message
+        turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
+        after = [
+            row
+            for row in below
+            if (not chosen or row > chosen[-1]) and not (self._is_status(row) or self.rows[row].sort is turns)
+        ]
+        close = range(max(0, first - (8 if framed else 3)), first + 1)
+        alone = not after and any(_of.asks.search(self.rows[row].text) for row in close)
+        bound = group.box is not None or alone or bool(chosen and not after)
+        return bound and bool(chosen or group.decides) and score >= _NEAR
+
+    def _goes_on(self, group: _Group, rows: Iterable[int], most: int) -> bool:
+        """Whether more rows than that go on below what is chosen from, or one of them was said."""
+        end = group.box.bottom if group.box else group.rows[-1] + 1
+        rules = [row for row in rows if self.rows[row].sort is Sort.RULE]
+        preview = range(rules[0], rules[1]) if len(rules) > 1 else ()
+        plain = (Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.SPINNER)
+        said = [
+            row
+            for row in rows
+            if row not in preview
+            and self.rows[row].sort in plain
+            and self.rows[row].column <= group.choices[0].column
+            and not (self._chooses(row) or (row > end and _of.status.search(self.rows[row].text)))
+        ]
+        texts = [self.rows[row] for row in said if row >= end and self.rows[row].sort is Sort.TEXT]
+        ends = any(_of.sentence.search(one.text) for one in texts)
+        return ends or len(said) > most or any(map(self._speaks, said))
+
+    def _asks_number(self, end: int) -> bool:
+        return self.at is not None and self.at > end and _of.number.search(self.rows[self.at].text) is not None
+
+    def _is_status(self, row: int) -> bool:
+        one = self.rows[row]
+        return one.sort in (Sort.GAUGE, Sort.EDGE) or _of.segments.search(one.text) is not None
+
+    def _speaks(self, row: int) -> bool:
+        """Whether a row begins what a program says."""
+        one = self.rows[row]
+        return one.column < 4 and not one.framed and not one.keys and _of.speaks.match(one.text) is not None
+
+    def _chooses(self, row: int) -> bool:
+        """Whether a row says which key chooses, or leaves."""
+        one = self.rows[row]
+        return (
+            _of.chooses.search(one.text) is not None
+            and one.sort is not Sort.SPINNER
+            and not _of.sentence.search(one.text)
+        )
+
+    # dialogs
+
+    def _dialog(self, group: _Group) -> tuple[Rows, Rows]:
+        """The rows of a dialog, and those of its keys."""
+        box = group.box
+        first, last = (box.top + 1, box.bottom) if box else (self._question(group.rows[0]), group.rows[-1] + 1)
+        hints = tuple(row for row in range(group.rows[-1] + 1, min(len(self.rows), last + 8)) if self._chooses(row))
+        return tuple(sorted({*self._shown(range(first, last)), *hints, *group.rows})), hints
+
+    def _question(self, first: int) -> int:
+        """Where a dialog begins whose options begin there: up to a rule, an edge, a frame or what was said before."""
+        for row in range(first - 1, max(-1, first - _TALL), -1):
+            one = self.rows[row]
+            apart = one.sort in (Sort.RULE, Sort.EDGE) or one.framed != self.rows[first].framed
+            if apart or _of.said.match(one.text):
+                return row + 1
+            if self._speaks(row):
+                return row
+        return max(0, first - _TALL)
+
+    def _panel(self) -> tuple[Rows, Rows]:
+        """A low frame with a field in it and a key that takes what is written there."""
+        for box in sorted(self.boxes, key=lambda box: box.bottom - box.top, reverse=True):
+            with_field = any(box.holds(one) and one.left > box.left for one in self.boxes)
+            if with_field and box.bottom >= len(self.rows) - _REACH:
+                rows = tuple(self._shown(box.rows))
+                if hints := tuple(row for row in rows if self._chooses(row) or self.rows[row].sort is Sort.HINT):
+                    return rows, hints
+        return (), ()
+
+    def _by_keys(self) -> tuple[Rows, Rows]:
+        """What is left or chosen from by keys that the last rows name, with no cursor to be seen."""
+        last: list[int] = []
+        for row in reversed([row for row, one in enumerate(self.rows) if one.written]):
+            if self.rows[row].sort not in (Sort.HINT, Sort.GAUGE) and not (self._is_status(row) and not last):
+                break
+            last.insert(0, row)
+        hints = tuple(row for row in last if self._chooses(row) and self.rows[row].sort is Sort.HINT)
+        if not hints or not self.hidden or any(map(self._works, last)):
+            return (), ()
+        body = self._body(last[0])
+        if any(map(self._works, body[-2:])):
+            return (), ()
+        return ((*body, *hints), hints) if body else ((), ())
+
+    def _body(self, end: int) -> list[int]:
+        """What stands above keys, frames and all, up to what was said."""
+        found: list[int] = []
+        for row in range(end - 1, max(-1, end - _TALL), -1):
+            if self._speaks(row):
+                break
+            if self.rows[row].text.startswith("@@ "):
+                return []  # a picture of it
+            if self.rows[row].written:
+                found.insert(0, row)
+        return found
+
+    # what stands around
+
+    def _works(self, row: int) -> bool:
+        """Whether a row says that something is done now; not where it lists all keys of a program."""
+        one = self.rows[row]
+        if one.sort is Sort.SPINNER:
+            return one.column < 40
+        if one.sort is Sort.OPTION or one.keys > _NEAR or len(one.text) > 160 or one.text.endswith("."):
+            return False
+        return _of.works.search(one.text) is not None
+
+    def _status(self, end: int, composer: _Field | None, asks: bool) -> Rows:
+        """The rows that say what goes on now: right above the composer or at the end, and all below the composer."""
+        found = self._shown(range(composer.bottom + 1, len(self.rows))) if composer else []
+        above = self._shown(range(max(0, end - _ABOVE), end))
+        if above and not asks and composer is None and _of.prompts.search(self.rows[above[-1]].text):
+            return ()  # one types there, whatever turned above
+        others = 0
+        for row in reversed(above):
+            one = self.rows[row]
+            if self._works(row) and not (one.sort is Sort.HINT and one.keys > 2):
+                found.append(row)
+            elif one.written:
+                goes_with = one.text[0] in "⎿└↳├"  # the row above it
+                if _of.said.match(one.text) or (_of.speaks.match(one.text) and not goes_with and not one.framed):
+                    break
+                ticked = one.choice is not None and one.choice.box
+                others += not (ticked or goes_with or one.sort in (Sort.HINT, Sort.GAUGE))
+                if others > 2:
+                    break
+                if one.sort is Sort.GAUGE:
+                    found.append(row)
+        return tuple(sorted(found))
+
+    def _person(self, end: int) -> Rows:
+        """What a person said: from their sign on, as far as it is set in."""
+        found: list[int] = []
+        goes_on = False
+        for row, one in enumerate(self.rows[:end]):
+            set_in = goes_on and bool(one.text) and one.column >= 2 and not _of.speaks.match(one.text)
+            goes_on = set_in or _of.said.match(one.text) is not None
+            if goes_on:
+                found.append(row)
+        return tuple(found)
+
+
+def _fits(row: Row, choice: Choice, anchor: Choice) -> bool:
+    """Whether a row is one of those to choose from of which another is one."""
+    if row.sort in (Sort.HINT, Sort.SPINNER) and not choice.drawn and not _of.letter_after.search(row.text):
+        return False
+    if anchor.marked and abs(choice.column - anchor.column) < 2 and bool(anchor.key) == bool(choice.key):
+        return len(choice.label) < _LABEL
+    if anchor.key or anchor.box:
+        alike = (bool(choice.key), bool(choice.box)) == (bool(anchor.key), bool(anchor.box))
+        return alike and abs(choice.column - anchor.column) < _NEAR
+    return choice.column == anchor.column and not (choice.key or choice.box) and len(choice.label) < _LABEL
+
+
+def _ends(row: Row, anchor: Choice) -> bool:
+    """Whether no row to choose from follows beyond it."""
+    return row.column < anchor.column - 1 or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)

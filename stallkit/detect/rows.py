@@ -1,0 +1,166 @@
+"""What each row of a screen is by itself, and which rows a frame encloses.  Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import Iterator, Sequence
+
+from attrs import frozen
+
+from stallkit.terminal.text import cells, cut
+from stallkit.word_tables import Patterns
+
+__all__ = ["Box", "Choice", "Row", "Sort", "boxes", "read_row"]
+
+_of = Patterns("layout")
+_WIDE = 160  # characters of a row: a longer one is a text
+
+
+class Sort(StrEnum):
+    """What a row is by itself."""
+
+    BLANK = "blank"
+    RULE = "rule"
+    EDGE = "edge"
+    OPTION = "option"
+    HINT = "hint"
+    GAUGE = "gauge"
+    SPINNER = "spinner"
+    QUOTE = "quote"
+    CODE = "code"
+    TEXT = "text"
+
+
+@frozen
+class Choice:
+    """What a row would be as one to choose from: its mark, its key or box, its label and where that begins."""
+
+    marked: bool
+    key: str
+    box: str
+    label: str
+    column: int
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it has any of these signs."""
+        return bool(self.marked or self.key or self.box)
+
+
+@frozen
+class Row:
+    """A row without the sides of its frames: what it is, its text, and the column in which that begins."""
+
+    sort: Sort
+    text: str
+    column: int = 0
+    framed: bool = False
+    choice: Choice | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether it has words, and is not only drawn."""
+        return bool(self.text) and self.sort not in (Sort.RULE, Sort.EDGE)
+
+    @property
+    def keys(self) -> int:
+        """How many keys it names."""
+        return len(_of.key.findall(self.text))
+
+
+@frozen
+class Box:
+    """A frame: the rows of its edges, the columns of its sides, and its title."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+    title: str = ""
+
+    @property
+    def rows(self) -> range:
+        """The rows inside."""
+        return range(self.top + 1, self.bottom)
+
+    def inside(self, line: str) -> str:
+        """What a row has between the sides."""
+        return _of.sides.sub("", _between(line, self.left, self.right)).strip()
+
+    def holds(self, other: Box) -> bool:
+        """Whether another frame stands in it."""
+        return self.top < other.top and other.bottom < self.bottom and self.left <= other.left
+
+
+@lru_cache(maxsize=16_384)  # most rows are as they were in the look before
+def read_row(line: str) -> Row:
+    """A row without the sides of its frames, and what it is by itself.
+
+    >>> read_row("│ ❯ 1. Yes, go on │").choice.label
+    'Yes, go on'
+    """
+    framed = _of.side.match(line) is not None
+    text = _of.sides.sub("", line).strip()
+    if text and _of.quoting.match(line):
+        return Row(Sort.QUOTE, text, cells(line[: line.index(text)]))
+    if not text:
+        return Row(Sort.EDGE if framed and _of.edge.match(line) else Sort.BLANK, "", 0, framed)
+    column = cells(line[: line.index(text)])
+    for sort, pattern in ((Sort.RULE, _of.rule), (Sort.EDGE, _of.edge), (Sort.RULE, _of.titled_rule)):
+        if pattern.match(line):
+            return Row(sort, text, column, framed)
+    choice = _choice(text, column)
+    return Row(_sort(text, choice), text, column, framed, choice)
+
+
+def _sort(text: str, choice: Choice | None) -> Sort:
+    chosen = choice is not None and choice.drawn
+    for sort, pattern in ((Sort.SPINNER, _of.spinner), (Sort.CODE, _of.code), (Sort.QUOTE, _of.quote)):
+        if pattern.match(text) and not chosen:
+            return sort
+    if choice is not None and (choice.key or choice.box):
+        return Sort.OPTION
+    keys = len(_of.key.findall(text))
+    if keys and _of.does.search(text) and (keys > 1 or len(text) < 60) and not text.endswith((".", "?")):
+        return Sort.HINT
+    if _of.gauge.search(text) and len(text) < _WIDE and not text.endswith("."):
+        return Sort.GAUGE
+    return Sort.OPTION if chosen else Sort.TEXT
+
+
+def _choice(text: str, column: int) -> Choice | None:
+    found = _of.option.match(text)
+    if found is None:
+        return None
+    mark = (found["mark"] or found["mark2"] or "").strip()
+    key = (found["key"] or "").strip("[]().: ")
+    box = (found["box"] or found["box2"] or "").strip()
+    at = column + cells(text[: found.start("label")])
+    return Choice(_of.strong_mark.match(mark) is not None, key, box, found["label"], at)
+
+
+def boxes(lines: Sequence[str]) -> Iterator[Box]:
+    """The frames of a screen, from the top; one whose sides do not go down to a lower edge is none."""
+    for top, line in enumerate(lines):
+        for edge in _of.top.finditer(line):
+            left = cells(line[: edge.start()])
+            right = left + cells(edge[0])
+            bottom = _bottom(lines, top, left, right)
+            if bottom is not None:
+                yield Box(top, bottom, left, right, (edge["title"] or "").strip("─━═▀▄╌┄ "))
+
+
+def _bottom(lines: Sequence[str], top: int, left: int, right: int) -> int | None:
+    for row in range(top + 1, len(lines)):
+        part = _between(lines[row], left, right)
+        if _of.bottom.match(part):
+            return row if row > top + 1 else None
+        if not part or not (_of.frame_sides.match(part[0]) or _of.frame_sides.match(part[-1])):
+            return None
+    return None
+
+
+def _between(line: str, left: int, right: int) -> str:
+    """The cells of a row from one column up to another."""
+    return line[left:right] if cells(line) == len(line) else cut(line, right)[len(cut(line, left)) :]
