@@ -78,7 +78,7 @@ SCREENS = placed([
     asks("nettoe", "nettoe", "nettoe", "nettoe", "select", r"(?i)quit|help|play"),
     asks("tint", "tint", "tint", "tint", "select", r"(?i)level[^\n]*"),
     works("tint-falls", "tint", "tint", "tint", r"(?i)lines|score|level", "", (r"(?i)level[^\n]*: *$|level", "3 Enter"), rests=False, note="it goes on by itself"),
-    works("tetris-bsd", "bsdgames", "tetris-bsd", "tetris-bsd", r"(?i)score", rests=False, note="it goes on by itself"),
+    works("tetris-bsd", "bsdgames", "tetris-bsd", "tetris-bsd", r"(?i)score", rests=False, hard=True, note="it goes on by itself, drawn in colours alone"),
     works("atc", "bsdgames", "atc", "atc", r"(?i)time", rests=False, note="it goes on by itself"),
     works("rain", "bsdgames", "rain", "rain", r"\S", rests=False, note="an animation"),
     works("worms", "bsdgames", "worms", "worms -d 40", r"\S", rests=False, note="an animation"),
