@@ -81,6 +81,7 @@ def test_each_agent_has_a_scene_and_an_exact_version() -> None:
 # Folders of users as well: the capture's own is /home/dev.
 OF_ANOTHER = re.compile(rf"/tmp/|/root\b|{re.escape(str(TESTS.parents[1]))}/|/home/(?!dev\b)\w")
 CLASSIC, CLASSIC_ASIDE = cases("unseen/unseen-classic.jsonl"), cases("unseen/unseen-classic-aside.jsonl")
+FRESH, FRESH_ASIDE = cases("unseen/layout-classic.jsonl"), cases("unseen/layout-classic-aside.jsonl")
 OTHERS = [
     path.relative_to(TESTS / "corpus")
     for path in (*(TESTS / "corpus").glob("*.jsonl"), (TESTS / "corpus") / "unseen/unseen-agents.jsonl")
@@ -88,18 +89,19 @@ OTHERS = [
 
 
 def test_a_third_of_the_classic_programs_is_kept_aside_with_all_its_screens() -> None:
-    seen, aside = ({case["program"] for case in side} for side in (CLASSIC, CLASSIC_ASIDE))
-    assert aside.isdisjoint(seen) and len(aside) == len(aside | seen) // 3
-    assert len({case["id"] for case in CLASSIC + CLASSIC_ASIDE}) == len(CLASSIC + CLASSIC_ASIDE)
+    for seen, aside in ((CLASSIC, CLASSIC_ASIDE), (FRESH, FRESH_ASIDE)):
+        assert programs(aside).isdisjoint(programs(seen)) and len(programs(aside)) == len(programs(seen + aside)) // 3
+        assert len({case["id"] for case in seen + aside}) == len(seen + aside)
 
 
 def test_no_other_corpus_holds_one_of_the_programs() -> None:
     known = {case["program"] for path in OTHERS for case in cases(path)}
-    assert known.isdisjoint(case["program"] for case in CLASSIC + CLASSIC_ASIDE)
+    assert known.isdisjoint(programs(CLASSIC + CLASSIC_ASIDE))
+    assert (known | programs(CLASSIC + CLASSIC_ASIDE)).isdisjoint(programs(FRESH + FRESH_ASIDE))
 
 
 def test_each_screen_of_a_classic_program_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
-    for case in CLASSIC + CLASSIC_ASIDE:
+    for case in CLASSIC + CLASSIC_ASIDE + FRESH + FRESH_ASIDE:
         probe = case["probe_1s"]
         assert probe["tty_wait_samples"] == 5 and probe["cpu_ms"] is not None, case["id"]
         assert case["proc"] and case["tty"]["icanon"] is not None and case["version"], case["id"]
