@@ -149,6 +149,8 @@ def test_every_row_decides_something() -> None:
 def test_what_would_come_out_otherwise() -> None:
     prompt = Claim(Source.SCREEN, Sign.PROMPT, WAITS, Kind.CONFIRM, SIGN, keys=True)
     of = Claims(screen=prompt, kernel=Claim(Source.KERNEL, Sign.NOBODY_READS, WORKS, weight=SIGN))
+    with_runs = evolve(of, foreground=Claim(Source.FOREGROUND, Sign.RUNS, WORKS))  # it decides nothing here
+    assert [*otherwise(with_runs)][1:] == [*otherwise(of)][1:]
     assert [(source, row.name) for source, _, row in otherwise(of)] == [
         (Source.SCREEN, "nothing stands there, and nothing reads"),
         (Source.KERNEL, "the screen alone"),
