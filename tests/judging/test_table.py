@@ -181,6 +181,9 @@ HIDES = said("read", Sign.BLOCKS, WAITS, PROOF, Kind.SECRET)
 FORM_ASKS = said("form", Sign.LOOKS, WAITS, GUESS, Kind.SELECT)
 FORM_ENDED = said("form", Sign.LOOKS, ENDED)
 BAR = said("progress", Sign.BAR, WORKS, SIGN)
+RUNNING, OUTLIVED = said("shell", Sign.RUNNING, WORKS), said("left", Sign.OUTLIVED, ENDED, PROOF)
+AT_SHELL, UNDECIDED = said("screen", Sign.OTHER, ENDED, SIGN), said("screen", Sign.UNDECIDED, UNKNOWN)
+SAYS_RESTS = said("signal", Sign.RESTS, RESTS, SIGN)
 CASES: list[tuple[dict[str, Claim], str, State, str, Kind | None]] = [
     (AT_REST | NOBODY, "the screen alone", RESTS, "maybe", None),  # who rests reads
     (AT_REST | READS, "rest, limit or end, and it reads", RESTS, "sure", None),
@@ -197,7 +200,16 @@ CASES: list[tuple[dict[str, Claim], str, State, str, Kind | None]] = [
     (EMPTY | EDITS | SAYS_WORKS, "at a shell, and something speaks", ENDED, "maybe", None),
     (EMPTY | EDITS | SAYS_WORKS | PAGER, "a pager", WAITS, "maybe", Kind.PAGER),
     (DIALOG | EDITS | SAYS_WORKS, "a dialog or a limit against its word", WAITS, "maybe", None),
+    (EMPTY | EDITS | RUNNING, "reads and rests", ENDED, "maybe", None),
+    (AT_SHELL | EDITS, "rest, limit or end, and it reads", ENDED, "sure", None),
+    (AT_SHELL | EDITS | RUNNING, "at a shell, and something speaks", ENDED, "maybe", None),
+    # where an agent ended
+    (OUTLIVED, "ended below what started it", ENDED, "sure", None),
+    (OUTLIVED | RUNNING, "ended, and something speaks", ENDED, "maybe", None),
+    (OUTLIVED | SAYS_WORKS, "ended, and something speaks", ENDED, "maybe", None),
+    (OUTLIVED | RUNNING | SAYS_RESTS, "ended below what started it", ENDED, "sure", None),
     # of what kind it is
+    (UNDECIDED | READS_TEXT, "undecided, and it reads", WAITS, "maybe", Kind.TEXT),
     (PICTURE | SAYS_ASKS, "says what it shows", WAITS, "sure", Kind.PERMISSION),
     (PROMPT | ANYBODY_WORKS, "the screen alone", WAITS, "maybe", None),
     (PROMPT | ANYBODY_ASKS, "the screen alone", WAITS, "maybe", Kind.PERMISSION),
@@ -215,6 +227,8 @@ CASES: list[tuple[dict[str, Claim], str, State, str, Kind | None]] = [
     (BLOCKS | CONFIRMS | ASKS_NOTHING, "a read that blocks", WAITS, "sure", Kind.TEXT),
     (BLOCKS | CONFIRMS | ASKS_NOTHING | FORM_ASKS, "a read that blocks", WAITS, "sure", Kind.SELECT),
     (BLOCKS | EMPTY | FORM_ASKS, "a read that blocks", WAITS, "sure", Kind.SELECT),
+    (BLOCKS | AT_WORK, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | AT_REST, "the screen alone", RESTS, "maybe", None),
     (BLOCKS | FORM_ENDED, "a read that blocks", WAITS, "sure", Kind.TEXT),
     (BLOCKS | ANYBODY_WORKS, "a read that blocks", WAITS, "sure", Kind.TEXT),
     (BLOCKS | SAYS_WORKS, "a read that blocks", WAITS, "maybe", Kind.TEXT),

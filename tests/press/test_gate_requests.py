@@ -13,7 +13,7 @@ from stallkit.detect.dialog import Button, Dialog, Element
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Pack, Signature
 from stallkit.evidence.snapshot import Snapshot, TtyFacts
-from stallkit.press.gate import End, Outcome, OutcomeJson, Pick, Request, answer, commit, press
+from stallkit.press.gate import SEALED, End, Outcome, OutcomeJson, Pick, Request, answer, commit, press
 from stallkit.press.policy import Choose, Interrupt
 from stallkit.press.strokes import Compose
 from stallkit.terminal.keys import Keys
@@ -33,7 +33,7 @@ class Hands(MemoryTransport):
 
     mouse = True
     below: tuple[int, ...] = ()
-    moving = 0
+    looked = moving = 0
 
     def takes_clicks(self, seen: Snapshot) -> bool:
         return self.mouse
@@ -43,6 +43,7 @@ class Hands(MemoryTransport):
         self.send(keys, seen)
 
     def capture_moving(self) -> Snapshot:
+        self.looked += 1
         return self.capture()
 
     def send_moving(self, keys: Keys, seen: Snapshot) -> None:
@@ -79,6 +80,9 @@ def test_an_option_is_moved_to_and_taken_or_is_none_of_the_menu() -> None:
         transport = session(RED, GREEN, "Herding")
         outcome = at(transport, request)
         assert (outcome.end, transport.sent) == (End.CLEARED, [b"\x1b[B", b"\r"]), (request, outcome)
+        assert isinstance(transport, Hands) and transport.looked == 0, "a menu is still"
+    again = session(GREEN, "Pick:\n❯ Blue\n  Grey")
+    assert at(again, Choose(MENU, "Green")).end is End.CLEARED, "any change is enough"
     transport = session(RED)
     for outcome in (at(transport, Pick("Blue")), commit(transport, Pick("Blue"), transport.now, ENGINE)):
         assert (outcome.end, transport.sent) == (End.REFUSED, []) and "no option 'Blue'" in outcome.why
@@ -103,12 +107,21 @@ def test_a_button_is_clicked_where_the_program_takes_clicks_whatever_moves_above
         assert getattr(transport, "below", ()) == ((2,) if sent else ())
 
 
+def test_a_dialog_below_other_rows_is_answered_only_where_whoever_drew_it_reads() -> None:
+    other = evolve(reads("acme", pid=9), first_seen=reads("acme").readers)
+    for change, why in (({"kernel": other}, "and did not when the prompt was first seen"), ({"sealed": True}, SEALED)):
+        transport = session("Herding\n\nRun a.sh?\nOnce   Never")
+        seen, transport.now = transport.now, evolve(transport.now, **change)
+        outcome = press(transport, Pick("Never"), seen, ENGINE)
+        assert (outcome.end, transport.sent) == (End.REFUSED, []) and why in outcome.why, outcome
+
+
 def test_escape_is_pressed_once_while_the_screen_moves() -> None:
     for shows, end in ((["Done."], End.CLEARED), (["Herding on"], End.UNCHANGED), ([], End.UNCHANGED)):
         transport = session("Herding", *shows, quiet_s=0.0)
         outcome = at(transport, Interrupt("it hangs"))
         assert (outcome.end, transport.sent) == (end, [b"\x1b"]), outcome
-        assert isinstance(transport, Hands) and transport.moving == 1
+        assert isinstance(transport, Hands) and (transport.looked, transport.moving) == (1, 1)
         assert end is End.CLEARED or outcome.why == "it still says that it works, 10 s after Escape"
     for kind, text, why in (
         (MemoryTransport, "Herding", "its transport presses no key at a screen that moves"),
