@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Iterator
 
 import regex
 from attrs import evolve, field, frozen
@@ -184,8 +183,8 @@ def _written(screen: Screen, cursor: Cursor, lines: list[str], composer: Compose
     lead = None if start is None else _begins(composer.lead, lines[start])
     if start is None or lead is None:
         return None
-    rows = list(_rows(lines, start, lead, composer))
-    if not rows or cursor.row >= start + len(rows):
+    rows = _rows(lines, start, lead, composer)
+    if rows is None or cursor.row >= start + len(rows):
         return None
     at_start = cursor.row == start and cursor.column == cells(lead)
     shown = " ".join(rows).strip()
@@ -205,17 +204,15 @@ def _start(lines: list[str], row: int, composer: Composer) -> int | None:
     return None
 
 
-def _rows(lines: list[str], start: int, lead: str, composer: Composer) -> Iterator[str]:
-    """The rows of the text, down to what follows it; none where that does not follow."""
+def _rows(lines: list[str], start: int, lead: str, composer: Composer) -> list[str] | None:
+    """The rows of the text, down to what follows it; None where that does not follow."""
     rows = [lines[start].removeprefix(lead).rstrip(" ")]
-    for at in range(start + 1, len(lines) + 1):
-        if _begins(composer.below, "\n".join(lines[at:])) is not None:
-            yield from rows
-            return
+    while _begins(composer.below, "\n".join(lines[(at := start + len(rows)) :])) is None:
         more = _begins(composer.more, lines[at]) if at < len(lines) else None
         if more is None:
-            return
+            return None
         rows.append(lines[at].removeprefix(more).rstrip(" "))
+    return rows
 
 
 def _plain(text: str) -> str:

@@ -254,14 +254,6 @@ def _wanted(signature: Signature) -> list[tuple[str, frozenset[str]]]:
     return sorted(every, key=lambda one: (one[0] == _LINE, rarity(one[1]), one[0], sorted(one[1])), reverse=True)
 
 
-def fastest(keywords: Sequence[str]) -> Search:
-    """In one pass if `ahocorasick_rs` is installed, else one by one."""
-    try:
-        return in_one_pass(keywords)
-    except ImportError:
-        return one_by_one(keywords)
-
-
 def in_one_pass(keywords: Sequence[str]) -> Search:
     """A search for all keywords together.  Raises ImportError where `ahocorasick_rs` is not installed."""
     from ahocorasick_rs import BytesAhoCorasick, Implementation  # extra: fast
@@ -274,6 +266,14 @@ def in_one_pass(keywords: Sequence[str]) -> Search:
 def one_by_one(keywords: Sequence[str]) -> Search:
     """The same with the standard library alone."""
     return lambda row: [number for number, keyword in enumerate(keywords) if keyword in row]
+
+
+def fastest(keywords: Sequence[str], quick: Callable[[Sequence[str]], Search] = in_one_pass) -> Search:
+    """In one pass if `ahocorasick_rs` is installed, else one by one."""
+    try:
+        return quick(keywords)
+    except ImportError:
+        return one_by_one(keywords)
 
 
 def _bytes(text: str) -> bytes:

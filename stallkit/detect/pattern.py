@@ -160,8 +160,7 @@ class _Reader:
         elif self.pattern.startswith("(?", start):
             raise NotUnderstood(self.pattern[start : start + 4])
         inner = self.group()
-        if self._take() != ")":
-            raise NotUnderstood("a bracket too few")
+        self._take()  # the bracket that closes it
         return Edge() if looks else inner
 
     def _chars(self) -> Node:
@@ -370,10 +369,9 @@ def _first_of(node: Node, backwards: bool) -> frozenset[str] | None:
         case Repeat(inner, least):
             one = _first_of(inner, backwards)
             return one if least or one is None else one | {""}
-        case Group(branches):
-            every = [_perhaps(branch[::-1] if backwards else branch, backwards) for branch in branches]
-            chars = [one for one in every if one is not None]
-            return frozenset[str]().union(*chars) if len(chars) == len(every) else None
+    every = [_perhaps(branch[::-1] if backwards else branch, backwards) for branch in node.branches]
+    chars = [one for one in every if one is not None]
+    return frozenset[str]().union(*chars) if len(chars) == len(every) else None
 
 
 def _inner(char: str) -> str:

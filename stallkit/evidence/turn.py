@@ -365,8 +365,6 @@ def _asks(paragraphs: list[str]) -> bool:
             return True
     last = above[-2:] or paragraphs[-1:]
     sentences = [one.strip() for paragraph in last for one in _of.sentence.split(paragraph) if one.strip()]
-    if not sentences:
-        return False
     if len(sentences) > 1 and _of.closing.match(sentences[-1]):
         sentences.pop()
     if _question(sentences[-1]) or _question(paragraphs[-1]):

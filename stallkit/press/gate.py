@@ -228,19 +228,19 @@ def _names_option(given: str, detection: Detection) -> bool:
 def _passes(refused: Outcome, seen: Snapshot, engine: Engine, persons: bool) -> bool:
     """Whether what kept the key back may be over in a moment."""
     now = refused.after
+    if now is None:  # it could not be looked at
+        return False
     if refused.why == MOVED:
         return _still_asks(seen, now, engine, persons)
     if refused.why == PRESSED:
         return persons
     # An agent that draws reads nothing meanwhile; somebody else who reads is no matter of a moment.
-    match, nobody = judged(engine, seen).match, now is not None and now.kernel is not None and not now.kernel.readers
+    match, nobody = judged(engine, seen).match, now.kernel is not None and not now.kernel.readers
     return nobody and refused.why in (UNREAD, unproven(match.pack, None) if match else None)
 
 
-def _still_asks(seen: Snapshot, now: Snapshot | None, engine: Engine, persons: bool) -> bool:
+def _still_asks(seen: Snapshot, now: Snapshot, engine: Engine, persons: bool) -> bool:
     """Whether the same prompt stands on a screen that moved, or may: what blinks is soon again as it was seen."""
-    if now is None or now.identity != seen.identity:
-        return False
     was, found = judged(engine, seen).detection, judged(engine, now).detection
     if was.match is None or found.match is None:
         return False

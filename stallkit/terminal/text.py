@@ -89,8 +89,6 @@ def escaped(text: str) -> str:
     >>> escaped("a\x1b[2J\u202eb\n")
     'a\\x1b[2J\\u202eb\\n'
     """
-    if text.isascii() and text.isprintable():
-        return text
     return "".join([char if char.isprintable() and char not in _UNSEEN else ascii(char)[1:-1] for char in text])
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.detect.composer import Composer, written
+from stallkit.detect.composer import Composer, said_by_person, written
 from stallkit.detect.engine import Engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
@@ -135,8 +135,31 @@ def test_nothing_is_known_without_a_cursor_or_size() -> None:
 
 
 def test_a_runaway_is_no_composer() -> None:
-    slow = Composer("(x+x+)+y", below=RULE)
-    assert written(screen(f"{RULE}\n{'x' * 38}\n{RULE}", (2, 1)), slow) is None
+    slow = Composer("(?:a|aa)+!$", below=RULE)
+    assert written(screen(f"{RULE}\n{'a' * 36} !\n{RULE}", (2, 1)), slow) is None
+
+
+def test_each_line_of_a_text_begins_on_a_row_of_its_own() -> None:
+    two = written(screen(f"{RULE}\n> two\n  lines\n{RULE}", (7, 2)), BOX)
+    assert two is not None
+    same = {text: two.is_exactly(text) for text in ("two\nlines", "two lines", "two\n\nlines", "two\nlines more")}
+    assert list(same.values()) == [True, True, False, False], same
+    instead = written(screen(f"{RULE}\n> Ask me\n{RULE}", (2, 1)), BOX)
+    assert instead is not None and not instead.is_exactly("Ask me"), "it stands in place of a text"
+
+
+def test_a_text_is_taken_back_out_of_a_screen() -> None:
+    shown = screen(f"{RULE}\n> two\n  lines\n{RULE}", (7, 2))
+    typed = written(shown, BOX)
+    assert typed is not None
+    before = typed.put_back(shown, "Ask me")
+    assert before == screen(f"{RULE}\n> Ask me\n{RULE}", (2, 1))
+    assert (found := written(before, BOX)) is not None and found.empty
+
+
+def test_rows_that_go_on_from_none_are_no_composer_and_no_message() -> None:
+    rows = screen("  a\n  b", (3, 1))
+    assert written(rows, BOX) is None and not said_by_person(rows, 1)
 
 
 def test_a_blank_closes_the_list_that_a_last_word_opens() -> None:

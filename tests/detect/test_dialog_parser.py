@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stallkit.detect.dialog import Button, Dialog, Element, FieldSpec, Role
-from stallkit.detect.dialog_parser import Option, begins_in_sight, read, read_among
+from stallkit.detect.dialog_parser import Option, begins_in_sight, read, read_among, read_any
 from stallkit.terminal.screen import Screen
 
 DEPLOY = Dialog(
@@ -175,6 +176,10 @@ def test_a_full_screen_hides_its_beginning(rows: int, sight: bool) -> None:
         (["{x}"], {"x": {"is": "poem"}}, "poem"),
         ([Element(row="{x}", times=(0, 2))], {"x": "command"}, "more than once"),
         (["{x}"], {"x": {"is": "line", "long": 3}}, "unknown key 'long'"),
+        (["{x}"], {"x": {"most": 3}}, "says what it is"),
+        (["{x}"], {"x": {"is": "line", "most": "3"}}, "number of characters"),
+        (["{x}"], {"x": "choice"}, "a list of texts"),
+        ([Element(pattern="(?P<Big>a)")], {"Big": "line"}, "not a name"),
     ],
 )
 def test_a_dialog_that_makes_no_sense_is_refused(
@@ -182,6 +187,110 @@ def test_a_dialog_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=why):
         Dialog(rows, "top", fields)  # type: ignore[arg-type]
+
+
+def test_a_part_of_a_dialog_that_makes_no_sense_is_refused() -> None:
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: Button(" "), "a button has a text"),
+        (lambda: Button("Yes", key="Entre"), "unknown key"),
+        (Element, "an element has a row"),
+        (lambda: Element(row="x", option="y"), "an element has a row"),
+        (lambda: Element(row=["x", " "]), "an element has a row"),
+        (lambda: Element(row="x", times=(2, 1)), "at least, at most"),
+        (lambda: Element(row="x", times=(0, 0)), "at least, at most"),
+        (lambda: Element(row="x", role="once"), "only an option"),
+        (lambda: Element(row="x", key="y"), "only an option"),
+        (lambda: Element(option="x", key="Entre"), "unknown key"),
+    ]
+    for number, (make, why) in enumerate(wrong):
+        with pytest.raises(ValueError, match=why):
+            make()
+            pytest.fail(f"case {number}")
+
+
+# --- what somebody else may have drawn ---
+
+RUNS = Dialog(
+    [
+        "Run this?",
+        "{command}",
+        Element(option="Yes", role="once"),
+        Element(option="No"),
+        Element(row="Esc", times=(0, 1)),
+    ],
+    ["blank", "rule"],
+    {"command": "command"},
+)
+ASKS = "\n  Run this?\n  ls\n  ❯ Yes\n    No"
+NAMES = Dialog(["Open this?", "{file}"], "blank", {"file": {"is": "path", "decides": False}})
+SAYS = Dialog(["Go on?", "{why}"], "blank", {"why": "line"})
+FURTHER_UP, SIDED = "it may begin further up", "the sides of its rows differ"
+DOUBTS: list[tuple[Dialog, str, str]] = [
+    (RUNS, ASKS, ""),
+    (RUNS, f"{ASKS}\n  Esc", ""),
+    (RUNS, f"text\n{ASKS}", ""),
+    (RUNS, f"  text\n{ASKS}", FURTHER_UP),
+    (RUNS, f"├────┤\n{ASKS}", FURTHER_UP),
+    (RUNS, f"├────┤{ASKS}", "no row of it"),  # a rule inside a box
+    (RUNS, ASKS.replace("❯ Yes", "Yes"), ""),
+    (RUNS, ASKS.replace("ls", "Yes\n  ls"), "more than once"),
+    (RUNS, ASKS.replace("  ls", "  ls\n  │"), "passed over, and is not blank"),
+    (RUNS, ASKS.replace("  ls", "  x\n" * 60), "longer than 60 rows"),
+    (RUNS, "│\n│ Run this?\n│ ls\n│ ❯ Yes\n│   No", ""),  # a box without an upper side
+    (NAMES, "\nOpen this?\n~/a", ""),
+    (NAMES, "\nOpen this?\n~/a\u200bb", "row 2 has characters that show nothing"),
+    (NAMES, "\n│ Open this? │\n~/a", SIDED),
+    (SAYS, "\n│ Go on? │\nit is late", SIDED),
+    (Dialog(["Run: {command}"], "any", {"command": "command"}), "Run:\nls", "command begins below the row"),
+    (Dialog(["Run {command}?", "So {command}!"], "any", {"command": "command"}), "Run ls?\nSo rm!", "rows disagree"),
+    (Dialog([Element(option="Yes", times=(1, 2))], "any"), "❯ Yes\n  Yes", "stands there twice"),
+    (Dialog([Element(option="Yes", selected=True)], "any"), "  Yes", "left over"),
+    (Dialog([Element(option="Yes", selected=True)], "any"), "❯ Yes", ""),
+    (Dialog([Element(choices=True)], "any"), "Which?", "no list of choices"),
+]
+
+
+def test_every_doubt_says_why() -> None:
+    said = [(read(dialog, screen(text, rows=90)).doubt, doubt, text) for dialog, text, doubt in DOUBTS]
+    assert [one for one in said if (one[1] not in one[0] if one[1] else one[0])] == []
+
+
+def test_a_reading_of_too_many_steps_is_doubtful() -> None:
+    names = "abcdefg"
+    many = Dialog([*(f"{{{name}}}" for name in names), "End"], "any", dict.fromkeys(names, "text"))
+    assert read(many, screen("row\n" * 100, rows=120)).doubt == "its rows can be read in too many ways"
+
+
+def test_what_reads_as_two_dialogs_is_doubtful() -> None:
+    one, other = (Dialog([row], "any", {"x": {"is": "line", "decides": True}}) for row in ("Run {x} now?", "Run {x}?"))
+    assert read_any([one], screen("Run it now?")).whole
+    assert read_any([one, other], screen("Run it now?")).doubt == "it can be read as two dialogs"
+
+
+def test_a_list_whose_words_are_anybodys() -> None:
+    asks = Dialog(["Which?", Element(choices=True), Element(option="Send", role="submit"), "Enter"], "blank")
+    shown = "\nWhich?\n❯ 1. [ ] Red  it is warm\n  2. [x] Blue\n       and cold\n  3. Other\n  Send\nEnter"
+    reading = read(asks, screen(shown))
+    assert reading.whole and reading.submit == Option("Send", role=Role.SUBMIT)
+    assert [(one.text, one.number, one.selected, one.ticked, one.about) for one in reading.options] == [
+        ("Red", 1, True, False, "it is warm"),
+        ("Blue", 2, False, True, "and cold"),
+        ("Other", 3, False, None, ""),
+    ]
+
+
+def test_what_is_said_of_a_field() -> None:
+    """An address is broken in the middle of a word; of a remark in several rows none is told."""
+    fields = {"url": "address", "note": {"is": "line", "aside": True}}
+    opens = Dialog(["Open {url} now?", Element(row="- {note}", times=(0, 2))], "any", fields)
+    reading = read(opens, screen("Open https://example.org/a\nb now?\n- one\n- two"))
+    assert (reading.doubt, dict(reading.fields)) == ("", {"url": "https://example.org/ab"})
+
+
+def test_a_button_is_named_by_its_label() -> None:
+    reading = read(ALLOW, screen(ASKED.format("make", "Allow once   Allow always   Reject")))
+    assert (found := reading.button("ALLOW ONCE")) is not None and found.button == BUTTONS[0]
+    assert reading.button("Allow") is None
 
 
 @given(st.text(max_size=300), st.booleans())

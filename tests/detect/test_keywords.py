@@ -39,6 +39,8 @@ from stallkit.terminal.screen import Screen
         ("[[:alpha:]]x", []),
         ("x{e<=1}", []),
         ("(?i:Allow)", [{"Allow"}]),
+        (r"a\p{Lu}b", [{"a"}, {"b"}]),
+        ("a(?#says nothing)b", [{"ab"}]),
     ],
 )
 def test_texts(pattern: str, wanted: list[set[str]]) -> None:
@@ -74,7 +76,11 @@ def test_edges_of_a_row(pattern: str, begins: str, ends: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(", "a)", "[", "[a", "*", "a{x", r"\Q", "(?|a)", "(?P=x)", "a(?x)b", "\\", r"\pLx", r"\L<names>"]
+    "pattern",
+    [
+        *("(", "(a", "a)", "[", "[a", r"[\b]", r"[a-\d]", "*", "a{x", r"\Q", "\\", r"\pLx", r"\p{Lu", r"\L<names>"),
+        *("(?|a)", "(?P=x)", "a(?x)b", "(?#a", r"\xzz", r"\UFFFFFFFF"),
+    ],
 )
 def test_what_is_not_understood_needs_nothing(pattern: str) -> None:
     with pytest.raises(NotUnderstood):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import pytest
 
-from stallkit.detect.matcher import MAX_RUNAWAYS, Budget, Found, find, region
+from stallkit.detect.matcher import MAX_RUNAWAYS, Budget, Found, Search, fastest, find, one_by_one, region
 from stallkit.detect.signature import Clause
 from stallkit.terminal.screen import Region, Screen
 
@@ -152,3 +154,12 @@ def test_an_honest_pattern_costs_no_budget() -> None:
 
 def test_what_regex_alone_refuses_is_undecided() -> None:
     assert find(Clause(pattern="a{e<="), TRAP, Budget()) == Found(None)  # to re these are five plain characters
+
+
+def test_keywords_are_found_without_the_extra_that_finds_them_faster() -> None:
+    def absent(keywords: Sequence[str]) -> Search:
+        raise ImportError("ahocorasick_rs")
+
+    keywords, row = ["allow", "low?", "deny"], "allow?"
+    for search in (fastest(keywords), fastest(keywords, absent), one_by_one(keywords)):
+        assert set(search(row)) == {0, 1}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stallkit.detect.menu import bare, read_menu
+from stallkit.detect.dialog import Dialog, Element
+from stallkit.detect.engine import Engine
+from stallkit.detect.menu import bare, menu_of, read_menu
+from stallkit.detect.signature import Pack, Signature
 from stallkit.terminal.screen import Screen
 
 # screen, labels, keys, place of the mark; "|" at the end of a row is where it ends
@@ -59,7 +62,12 @@ def test_the_list_of_a_shells_select_is_above_its_prompt() -> None:
     menu = read_menu(Screen.from_text("1) Red\n2) Light Blue\n#? ", cursor=(3, 2)))
     assert menu is not None and menu.selected is None
     assert [(one.key, one.text) for one in menu.options] == [("1", "Red"), ("2", "Light Blue")]
-    for other in ("1) Red  3) Blue\n2) Green\n#? ", "1) Red\n2) Blue\nWhich? ", "1) Red\n2) Blue\n#? 1"):
+    for other in (
+        "2) Red\n3) Blue\n#? ",
+        "1) Red  3) Blue\n2) Green\n#? ",
+        "1) Red\n2) Blue\nWhich? ",
+        "1) Red\n2) Blue\n#? 1",
+    ):
         assert read_menu(Screen.from_text(other, cursor=(len(other.split("\n")[-1]), 2))) is None
 
 
@@ -74,3 +82,18 @@ def test_rows_are_compared_without_their_marks() -> None:
     assert bare(first) == bare(Screen.from_text("? Pick\n  Red\n❯ Green"))
     assert bare(first) != bare(Screen.from_text("? Pick\n  Red\n❯ Grey"))
     assert bare(first) != bare(Screen.from_text("? Take\n  Red\n❯ Green"))
+
+
+def test_the_menu_of_a_recognised_dialog_is_what_its_pack_says() -> None:
+    """Its options with the keys that choose them: the pack's, or a number that one key types; one alone is selected."""
+    options = [Element(option=f"o{n}", key="x" if n == 2 else "") for n in range(1, 11)]
+    for rows, menu in (
+        ([f"{'❯' if n == 3 else ' '} {n}. o{n}" for n in range(1, 11)], (["1", "x", *"3456789", ""], 2)),
+        (["  o1"], ([""], 0)),
+    ):
+        asks = Dialog(["Pick", *options[: len(rows)]], "any")
+        pack = Pack("acme", signatures=[Signature("asks", "", "waiting", ["Pick"], dialog=asks)])
+        screen = Screen.from_text("\n".join(["Pick", *rows]), cursor_visible=False)
+        found = menu_of(Engine([pack]).detect(screen))
+        assert found is not None and ([one.key for one in found.options], found.selected) == menu
+        assert [one.text for one in found.options] == [f"o{n}" for n in range(1, len(rows) + 1)]

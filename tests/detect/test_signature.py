@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from stallkit.detect.composer import Composer
+from stallkit.detect.dialog import Dialog
 from stallkit.detect.signature import (
     Certainty,
     Clause,
@@ -77,6 +79,12 @@ def test_the_order_of_tiers() -> None:
         ({"kind": "question", "dismissal": Dismissal("Enter")}, "dismissal", "never answers question"),
         ({"state": "idle", "dismissal": Dismissal("Enter")}, "dismissal", "never answers idle"),
         ({"state": "ended", "dismissal": Dismissal("Enter")}, "dismissal", "never answers ended"),
+        (
+            {"dialog": Dialog(["{x}"], "any", {"x": "line"}), "dismissal": Dismissal("y")},
+            "dialog",
+            "x may say anything",
+        ),
+        ({"composer": Composer("> ")}, "composer", "typed into an idle agent, not one that is waiting"),
     ],
 )
 def test_a_signature_that_contradicts_itself(given: dict[str, Any], clause: str, why: str) -> None:
@@ -84,6 +92,12 @@ def test_a_signature_that_contradicts_itself(given: dict[str, Any], clause: str,
         signature(**given)
     assert caught.value.clause == clause
     assert caught.value.signature == given.get("id", "one")
+
+
+@pytest.mark.parametrize("given", [{"all_of": "Allow?"}, {"hits": "a"}])
+def test_a_text_is_no_list(given: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="not the text"):
+        signature(**given)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ def test_who_reads_decides(readers: tuple[Member, ...] | None, foreground: str |
     assert found.by_read is sure and (found.certainty is Certainty.SURE) is sure, found.reasons
 
 
+def test_a_shells_prompt_where_an_agent_was_is_no_question() -> None:
+    shown = evolve(ENGINE.detect(screen("shell")), executables={"agent": ()})
+    look = Snapshot(screen=screen("shell"), kernel=READS, tty=COOKED, process=ProcessFacts("vault"), quiet_s=3.0)
+    assert judge(shown, look).by_read and not judge(shown, look, agent_seen=look).by_read
+
+
 def test_what_is_missing_is_told() -> None:
     part = evolve(READS, standstill=Standstill({7: 3}, 0.5))
     found = verdict("nothing", part)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_lab.evaluate import corpus
 
+from stallkit.detect.agent import NO_WORDS, Agent, Process, Turn, Vocabulary
 from stallkit.evidence.agents import asked as decided
 from stallkit.evidence.turn import EndedTurn, ended_turn, of_failure, of_message, unframed
 from stallkit.judging.judge import judge
@@ -207,3 +208,25 @@ def test_a_failure_is_told_although_an_earlier_request_ends_below_it() -> None:
     shown = seen.screen.text.replace("API key", "key").replace("401", "").replace("[API Error", "All is done: [")
     done = ended_turn(Screen.from_text(shown, cursor=(5, 22), size=(80, 30)), words=ENGINE.words)
     assert done.how == "done" and done.message.startswith("User cancelled")
+
+
+def told(rows: list[str], words: Vocabulary = NO_WORDS) -> EndedTurn:
+    """How the turn ended that these rows show, above an empty composer."""
+    text = "\n".join([*rows, "", "─" * 40, "> ", "─" * 40])
+    screen = Screen.from_text(text, cursor=(2, text.count("\n") - 1), size=(80, 24))
+    return ended_turn(screen, words=words)
+
+
+def test_what_stands_below_a_message_and_is_none() -> None:
+    """Boxes of tools, each below a titled rule; a row that only points at a failure above, where none is."""
+    asks = "● I renamed it. Shall I continue?"
+    box = ["──── tools ────────", "╭───────────╮", "│ ✓  Bash ls │", "╰───────────╯"]
+    assert told([asks, *box]).question == told([asks, *box, *box]).question == "Shall I continue?"
+    points = Vocabulary([Agent("acme", Process(["acme"]), turn=Turn(notices=["^See above"]))])
+    assert told(["● See above."], points) == told(["● See above."])
+    assert told(["● Error: 401 Unauthorized", "● See above."], points).how == "failed"
+
+
+def test_bars_below_a_name_are_taken_away_down_to_the_last_row() -> None:
+    assert unframed(["Agent:", "┃ Done.", "┃ Shall I?"]) == ["\0", "Done.", "Shall I?"]
+    assert unframed(["Agent:", "┃ Done.", "text"]) == ["\0", "Done.", "text"]

@@ -72,6 +72,14 @@ def test_a_command_that_an_agent_said_runs_is_over_with_it(canonical: bool, cert
     assert (found.state, found.certainty, found.ended) == ("ended", certainty, "agent"), found.reasons
 
 
+def test_a_notice_is_a_reason_to_look_and_no_more() -> None:
+    without, told = said("", "line", kernel=READS), said("9;Built", "line", kernel=READS)
+    (notice,) = told.signals
+    assert (notice.source, notice.words, notice.counts, notice.age_s) == ("notice", "Built", False, None)
+    assert notice.says == ("notice", None, None, "Built", None)
+    assert (told.state, told.certainty, told.kind) == (without.state, without.certainty, without.kind)
+
+
 def test_marks_say_what_they_argue_for() -> None:
     reader = MarksReader()
     reader.feed(b"\x1b]133;C\x07\x1b]9;4;1;40\x07", 0.0)

@@ -72,6 +72,14 @@ def test_a_report_under_the_name_of_the_program(
     assert (found.state, found.certainty, found.kind) == (state, certainty, kind), found.reasons
 
 
+def test_a_turn_ended_as_its_program_says_before_what_its_screen_shows() -> None:
+    says = evolve(bound(State.IDLE), fields={"message": "I renamed it. Shall I continue?"})
+    turn = judged(look("idle", says)).ended_turn
+    assert turn is not None and (turn.how, turn.question) == ("asks", "Shall I continue?")
+    failed = judged(look("idle", evolve(says, error="rate_limit", words="429"))).ended_turn
+    assert failed is not None and failed.how == "failed"
+
+
 def test_what_anything_may_have_printed_makes_nothing_sure_and_hides_no_prompt() -> None:
     reports = ("blocked:kind=permission", "working", "idle", "done", "error")
     for name, report, shown in product(("", ":app=other"), reports, SHOWN):

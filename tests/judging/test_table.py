@@ -149,6 +149,8 @@ def test_every_row_decides_something() -> None:
 def test_what_would_come_out_otherwise() -> None:
     prompt = Claim(Source.SCREEN, Sign.PROMPT, WAITS, Kind.CONFIRM, SIGN, keys=True)
     of = Claims(screen=prompt, kernel=Claim(Source.KERNEL, Sign.NOBODY_READS, WORKS, weight=SIGN))
+    with_runs = evolve(of, foreground=Claim(Source.FOREGROUND, Sign.RUNS, WORKS))  # it decides nothing here
+    assert [*otherwise(with_runs)][1:] == [*otherwise(of)][1:]
     assert [(source, row.name) for source, _, row in otherwise(of)] == [
         (Source.SCREEN, "nothing stands there, and nothing reads"),
         (Source.KERNEL, "the screen alone"),
@@ -156,8 +158,97 @@ def test_what_would_come_out_otherwise() -> None:
     assert decide(evolve(of, kernel=None))[0].certainty is Certainty.MAYBE
 
 
+def said(name: str, sign: Sign, state: State, weight: Weight = GUESS, kind: Kind | None = None) -> dict[str, Claim]:
+    """One claim, by the name of its source."""
+    return {name: Claim(Source(name), sign, state, kind, weight, keys=name == "screen" and state is WAITS)}
+
+
+PROMPT, DIALOG = said("screen", Sign.PROMPT, WAITS, SIGN), said("screen", Sign.DIALOG, WAITS, OWN)
+PICTURE = said("screen", Sign.DIALOG, WAITS, GUESS)
+CONFIRMS = said("screen", Sign.PROMPT, WAITS, SIGN, Kind.CONFIRM)
+LIKE_A_SHELL, EMPTY = said("screen", Sign.SHELL_LIKE, WAITS), said("screen", Sign.EMPTY, UNKNOWN)
+AT_REST, AT_WORK = said("screen", Sign.OTHER, RESTS, SIGN), said("screen", Sign.OTHER, WORKS, SIGN)
+READS, READS_TEXT = said("kernel", Sign.READS, WAITS, SIGN), said("kernel", Sign.READS, WAITS, GUESS, Kind.TEXT)
+NOBODY, NO_KEYS = said("kernel", Sign.NOBODY_READS, WORKS, SIGN), said("kernel", Sign.NOBODY_READS_KEYS, WORKS, SIGN)
+EDITS = said("kernel", Sign.LINE_EDITOR, ENDED, SIGN)
+PAGER = said("foreground", Sign.PAGER, WAITS, GUESS, Kind.PAGER)
+ASKS_NOTHING = said("foreground", Sign.ASKS_NOTHING, WORKS, SIGN)
+SAYS_WORKS, SAYS_WAITS = said("signal", Sign.SAYS, WORKS, SIGN), said("signal", Sign.SAYS, WAITS, SIGN)
+SAYS_ASKS = said("signal", Sign.SAYS, WAITS, OWN, Kind.PERMISSION)
+ANYBODY_ASKS, ANYBODY_WORKS = (said("signal", Sign.SAYS, one, GUESS, Kind.PERMISSION) for one in (WAITS, WORKS))
+BLOCKS = said("read", Sign.BLOCKS, WAITS, PROOF, Kind.TEXT)
+HIDES = said("read", Sign.BLOCKS, WAITS, PROOF, Kind.SECRET)
+FORM_ASKS = said("form", Sign.LOOKS, WAITS, GUESS, Kind.SELECT)
+FORM_ENDED = said("form", Sign.LOOKS, ENDED)
+BAR = said("progress", Sign.BAR, WORKS, SIGN)
+RUNNING, OUTLIVED = said("shell", Sign.RUNNING, WORKS), said("left", Sign.OUTLIVED, ENDED, PROOF)
+AT_SHELL, UNDECIDED = said("screen", Sign.OTHER, ENDED, SIGN), said("screen", Sign.UNDECIDED, UNKNOWN)
+SAYS_RESTS = said("signal", Sign.RESTS, RESTS, SIGN)
+CASES: list[tuple[dict[str, Claim], str, State, str, Kind | None]] = [
+    (AT_REST | NOBODY, "the screen alone", RESTS, "maybe", None),  # who rests reads
+    (AT_REST | READS, "rest, limit or end, and it reads", RESTS, "sure", None),
+    (AT_WORK | NOBODY, "works", WORKS, "sure", None),
+    (DIALOG, "its own dialog", WAITS, "sure", None),
+    (DIALOG | NO_KEYS, "the screen alone", WAITS, "maybe", None),
+    (LIKE_A_SHELL | SAYS_WORKS, "says what nothing else shows", WORKS, "sure", None),
+    (LIKE_A_SHELL | SAYS_WAITS, "the screen alone", WAITS, "maybe", None),
+    # a form that says waiting counts for nothing below a progress bar
+    (FORM_ASKS, "by its form", WAITS, "maybe", Kind.SELECT),
+    (FORM_ASKS | BAR | READS, "a progress bar", WORKS, "maybe", None),
+    (FORM_ENDED | BAR | READS, "by its form", ENDED, "maybe", None),
+    # a shell's line editor, below which somebody speaks
+    (EMPTY | EDITS | SAYS_WORKS, "at a shell, and something speaks", ENDED, "maybe", None),
+    (EMPTY | EDITS | SAYS_WORKS | PAGER, "a pager", WAITS, "maybe", Kind.PAGER),
+    (DIALOG | EDITS | SAYS_WORKS, "a dialog or a limit against its word", WAITS, "maybe", None),
+    (EMPTY | EDITS | RUNNING, "reads and rests", ENDED, "maybe", None),
+    (AT_SHELL | EDITS, "rest, limit or end, and it reads", ENDED, "sure", None),
+    (AT_SHELL | EDITS | RUNNING, "at a shell, and something speaks", ENDED, "maybe", None),
+    # where an agent ended
+    (OUTLIVED, "ended below what started it", ENDED, "sure", None),
+    (OUTLIVED | RUNNING, "ended, and something speaks", ENDED, "maybe", None),
+    (OUTLIVED | SAYS_WORKS, "ended, and something speaks", ENDED, "maybe", None),
+    (OUTLIVED | RUNNING | SAYS_RESTS, "ended below what started it", ENDED, "sure", None),
+    # of what kind it is
+    (UNDECIDED | READS_TEXT, "undecided, and it reads", WAITS, "maybe", Kind.TEXT),
+    (PICTURE | SAYS_ASKS, "says what it shows", WAITS, "sure", Kind.PERMISSION),
+    (PROMPT | ANYBODY_WORKS, "the screen alone", WAITS, "maybe", None),
+    (PROMPT | ANYBODY_ASKS, "the screen alone", WAITS, "maybe", Kind.PERMISSION),
+    (READS_TEXT | ANYBODY_ASKS, "somebody says so", WAITS, "maybe", Kind.TEXT),
+    (ANYBODY_ASKS, "somebody says so", WAITS, "maybe", Kind.PERMISSION),
+    (READS_TEXT | ANYBODY_ASKS | PAGER, "somebody says so", WAITS, "maybe", Kind.PAGER),
+    (READS_TEXT | ANYBODY_WORKS, "somebody says so", WORKS, "maybe", Kind.PERMISSION),
+    (READS_TEXT | SAYS_ASKS, "says what nothing else shows", WAITS, "sure", Kind.PERMISSION),
+    (READS_TEXT | SAYS_WAITS, "says what nothing else shows", WAITS, "sure", Kind.TEXT),
+    (READS_TEXT | SAYS_WORKS, "says what nothing else shows", WORKS, "sure", None),
+    # a read that blocks: what it asks, and what is said against it
+    (BLOCKS, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | CONFIRMS, "a read that blocks", WAITS, "sure", Kind.CONFIRM),
+    (HIDES | CONFIRMS, "a read that blocks", WAITS, "sure", Kind.SECRET),
+    (BLOCKS | CONFIRMS | ASKS_NOTHING, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | CONFIRMS | ASKS_NOTHING | FORM_ASKS, "a read that blocks", WAITS, "sure", Kind.SELECT),
+    (BLOCKS | EMPTY | FORM_ASKS, "a read that blocks", WAITS, "sure", Kind.SELECT),
+    (BLOCKS | AT_WORK, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | AT_REST, "the screen alone", RESTS, "maybe", None),
+    (BLOCKS | FORM_ENDED, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | ANYBODY_WORKS, "a read that blocks", WAITS, "sure", Kind.TEXT),
+    (BLOCKS | SAYS_WORKS, "a read that blocks", WAITS, "maybe", Kind.TEXT),
+    (BLOCKS | SAYS_WAITS, "a read that blocks", WAITS, "sure", Kind.TEXT),
+]
+
+
+def test_what_comes_of_some_claims_together() -> None:
+    wrong = []
+    for said_by, *wanted in CASES:
+        outcome, row = decide(Claims(**said_by))
+        if [row.name, outcome.state, outcome.certainty, outcome.kind] != wanted:
+            wrong.append((said_by, wanted, row.name, outcome))
+    assert not wrong
+
+
 def test_the_page_has_the_rows() -> None:
     """To write them: python scripts/rules_page.py."""
+    assert len([*printed()]) == 2 + len(ROWS)
+    assert sum("| 3 of 4 |" in line for line in printed({ROWS[0].name: "3 of 4"})) == 1
     assert "\n".join(printed()) in re.sub(r" \d+ of \d+ \|$", "  |", PAGE.read_text(), flags=re.M)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stallkit.detect.dialog import Dialog, Element
 from stallkit.detect.engine import Detection, Engine, Rule
 from stallkit.detect.families import ASKS_NOTHING, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Clause, Kind, Pack, Signature, State
+from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
-from stallkit.judging.verdict import Verdict
+from stallkit.judging.verdict import Hung, Verdict
 from stallkit.terminal.screen import Screen
 
 examples = settings(max_examples=120, deadline=None)
@@ -260,3 +263,57 @@ def test_every_verdict_gives_a_reason_and_a_kind_only_where_it_waits(now: Snapsh
     found = verdict(now, *history)
     assert found.reasons and all(found.reasons)
     assert found.kind is None or (found.state is State.WAITING and isinstance(found.kind, Kind))
+
+
+def test_what_is_kept_of_a_screen_that_asks_is_its_dialog_or_a_few_rows() -> None:
+    asks = Dialog(["Run {file}?", Element(option="Yes"), Element(option="No")], "blank", {"file": "path"})
+    pack = Pack("acme", foreground=["acme"], signatures=[_signature("asks", "Run ", dialog=asks)])
+    text = "\n".join(["above", "", "Run ls?", "❯ Yes", "  No"])
+    for foreground, rows in ((["acme"], ["Run ls?", "❯ Yes", "No"]), ([], ["above", "Run ls?", "❯ Yes", "  No"])):
+        screen = Screen.from_text(text, size=(80, 24))
+        found = judge(Engine([evolve(pack, foreground=foreground)]).detect(screen), Snapshot(screen=screen))
+        assert found.asking_rows == rows, foreground
+
+
+def test_only_a_program_that_says_itself_that_it_works_may_be_hung() -> None:
+    says = Signal("file", State.WORKING, app="acme", guard=Guard.PROCESS)
+    busy, silent, asks = (verdict(read(text)) for text in ("esc to interrupt", "text", ALLOW))
+    told = {
+        "its screen": busy.says_it_works,
+        "its word": evolve(silent, state=State.WORKING, signals=(says,)).says_it_works,
+        "anybody's word": evolve(silent, state=State.WORKING, signals=(evolve(says, guard=Guard.NONE),)).says_it_works,
+        "a stale word": evolve(silent, state=State.WORKING, signals=(evolve(says, stale="gone"),)).says_it_works,
+        "that it waits": evolve(asks, signals=(says,)).says_it_works,
+    }
+    assert [name for name, said in told.items() if said] == ["its screen", "its word"]
+    assert busy.but_hung(None) is busy
+    hung = busy.but_hung(Hung(90.2))
+    assert (hung.hung, hung.state, hung.reasons[-1]) == (
+        Hung(90.2),
+        State.WORKING,
+        "hung: nothing has happened for 90 s",
+    )
+
+
+def test_a_program_may_ask_inside_the_work_of_an_agent_that_is_not_at_rest() -> None:
+    for state, certainty, agents, may in (
+        (State.WORKING, Certainty.SURE, {"acme"}, True),
+        (State.WORKING, Certainty.SURE, set(), False),
+        (State.WORKING, Certainty.SURE, None, False),
+        (State.IDLE, Certainty.MAYBE, {"acme"}, True),
+        (State.IDLE, Certainty.SURE, {"acme"}, False),
+        (State.WAITING, Certainty.SURE, {"acme"}, False),
+        (State.QUOTA, Certainty.SURE, {"acme"}, False),
+    ):
+        found = evolve(verdict(read(ALLOW)), state=state, certainty=certainty, agents=agents)
+        assert found.may_ask_inside is may, (state, certainty, agents)
+    works = verdict(read(ALLOW)).but_asked_inside("git asks")
+    assert (works.state, works.certainty, works.kind, works.inside) == (State.WORKING, Certainty.SURE, None, "git asks")
+    assert works.reasons[-1] == "inside its work git asks" and works.ended_turn is None
+
+
+def test_one_more_reason_changes_only_what_it_is_given() -> None:
+    asks = verdict(read(ALLOW))
+    same = asks.but("so it is")
+    assert same == evolve(asks, reasons=(*asks.reasons, "so it is"))
+    assert asks.but("", kind=None).kind is None and asks.but("", certainty=Certainty.MAYBE).certainty == "maybe"

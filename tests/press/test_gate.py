@@ -13,7 +13,7 @@ from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Dismissal, Expect, Pack, Signature
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError
 from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, TtyFacts
-from stallkit.press.gate import POLL_S, REST_S, Answer, End, Forced, Outcome, Request, commit, confirm
+from stallkit.press.gate import POLL_S, REST_S, SEALED, Answer, End, Forced, Outcome, Request, commit, confirm
 from stallkit.press.gate import press as press_at
 from stallkit.press.policy import Escalate, Ignore, Press, Restart, Resume, Wait
 from stallkit.terminal.keys import Keys
@@ -123,6 +123,7 @@ SINCE: list[tuple[dict[str, Any], str]] = [
     ({"identity": "another"}, "another session"),
     ({"alive": False}, "its program ended"),
     ({"accepts_keys": False}, "copy mode"),
+    ({"sealed": True}, SEALED),
     ({"screen": at("Yes, I trust this folder!", 24)}, "screen changed"),
     ({"screen": at("Yes, I trust this folder", 23)}, "screen changed"),
     ({"screen": Screen.from_text("Yes, I trust this folder", cursor=None)}, "screen changed"),
@@ -275,7 +276,9 @@ def test_what_came_of_a_press() -> None:
         assert (outcome.end, bool(outcome), outcome.pressed) == (end, went_away, True), number
         assert (str(outcome.keys), transport.sent) == ("1 Enter", [b"1\r"])
         assert clock.passed <= VERIFY_TIMEOUT_S + POLL_S
-    outcome = press(session(lambda keys: "Allow?"))
+    clock = FakeClock()
+    outcome = press(session(lambda keys: "Allow?"), clock=clock)
+    assert clock.passed <= 2 * POLL_S, "two looks that agree are enough where no key follows"
     assert outcome.match is not None and outcome.match.signature == OTHER, "another prompt is handed back"
 
 

@@ -70,6 +70,8 @@ def test_every_known_name_sends_something_and_writes_itself() -> None:
 def test_what_is_no_key_is_refused_by_name() -> None:
     for word in UNKNOWN:
         assert f"unknown key {word!r}" in refusal(f"Down {word}"), word
+    with pytest.raises(TypeError, match="keys are written as a text"):
+        Keys.parse(b"Enter")  # type: ignore[arg-type]
     for nothing in ("", "  ", "\n"):
         assert "no keys" in refusal(nothing)
     hidden = ["\x03", "\x1b", "\x7f", "\x9b", "\u202e", "\u200b", "\ud800"]
@@ -106,6 +108,13 @@ def test_parse_gives_keys_or_a_value_error(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_typed_types_just_the_text(text: str) -> None:
     assert Keys.typed(text).to_bytes() == text.encode()
+
+
+def test_an_answer_is_one_line() -> None:
+    for text in ("a\nb", "a\x03", "\x1b[A", "a\u2028b", "a\u2029b"):
+        with pytest.raises(ValueError, match="one line without control characters"):
+            Keys.line(text)
+    assert Keys.line("").to_bytes() == b"\r"
 
 
 def test_half_a_character_cannot_be_typed_and_bytes_that_are_no_text_can() -> None:

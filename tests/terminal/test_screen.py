@@ -8,8 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.terminal.screen import MAX_COLUMNS, MAX_LINES, MAX_TEXT, Cursor, Region, Screen, Size, join_wraps
+from stallkit.terminal.screen import (
+    MAX_COLUMNS,
+    MAX_LINE,
+    MAX_LINES,
+    MAX_TEXT,
+    Cursor,
+    Region,
+    Screen,
+    Size,
+    as_screen,
+    join_wraps,
+)
 from stallkit.terminal.text import cells
+from stallkit.transports.memory import MemoryTransport
 
 examples = settings(max_examples=120, deadline=None)
 
@@ -98,6 +110,42 @@ def test_more_than_a_terminal_shows_keeps_its_end_and_the_cursor_its_line() -> N
     assert tall.prompt_line.text == "Proceed? [y/N] "
     wide = Screen.from_text("x" * (2 * MAX_TEXT) + "Proceed? no", cursor=(2 * MAX_TEXT + 9, 0))
     assert len(wide.lines[0]) == MAX_COLUMNS and wide.prompt_line.text.endswith("Proceed? ")
+
+
+def test_the_end_of_a_long_capture_is_the_last_row_that_shows_something() -> None:
+    text = "x" * (MAX_LINE + 9) + "\nProceed? \n\x1b[0m"
+    for size in (None, (80, 2)):
+        screen = Screen.from_text(text, cursor=(9, 1), size=size)
+        assert screen.lines == ("x" * MAX_COLUMNS, "Proceed? ") and screen.prompt_line.text == "Proceed? "
+    assert Screen.from_text(text, cursor=(MAX_LINE + 9, 0)).prompt_line.text == "x" * MAX_COLUMNS
+
+
+def test_what_is_kept_of_a_screen_that_asks() -> None:
+    """The paragraph at the prompt, or the menu, else the last rows; of a short one also what is above it."""
+    menu = "\n".join(["Pick:", "❯ a", "  b"])
+    above = [f"row {number}" for number in range(9)]
+    kept = [
+        (Screen.from_text(menu, cursor=(0, 9)), ["Pick:", "❯ a", "  b"]),
+        (Screen.from_text("\n".join([*above, "", "Go? "]), cursor=(4, 10)), [*above[-5:], "Go?"]),
+        (Screen.from_text("\n".join([*above, ""]), cursor=(0, 10)), above[-6:]),
+        (Screen.from_text("\n".join(above * 3), cursor=(2, 3)), above[:8]),
+    ]
+    assert [(screen.live, rows) for screen, rows in kept if screen.live != rows] == []
+
+
+def test_what_is_no_text_is_the_callers_mistake() -> None:
+    screen = Screen.from_text("$ ")
+    wrong: list[Any] = [None, b"$ ", screen.lines, MemoryTransport("$ "), MemoryTransport("$ ").capture()]
+    for given_ in wrong:
+        for make in (as_screen, Screen.from_text):
+            with pytest.raises(TypeError, match=r"a text, not \w+"):
+                make(given_)
+    assert as_screen(screen) is screen and as_screen("$ ") == screen
+    for numbers in ({"cursor": 5}, {"size": "80x24"}):
+        with pytest.raises(TypeError, match="whole numbers"):
+            Screen.from_text("", **numbers)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a row each"):
+        Screen("$ ")  # type: ignore[arg-type]
 
 
 def test_titles_are_plain_text() -> None:

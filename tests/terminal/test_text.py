@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, chain
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.terminal.text import cells, cut, fold, strip
+from stallkit.terminal.text import cells, cut, escaped, fold, replaced, strip
 
 # Text in which control sequences, broken ones too, are as likely as letters.
 SEQUENCES = ["\x1b", "\x1b[", "\x1b[1m", "\x1b[2K", "\x1b[K", "\x1b]0;t", "\x1bP", "\x1b\\", "\x9b", "\x9d", "\x9c"]
@@ -79,6 +81,13 @@ def test_what_is_left_of_a_text() -> None:
 
 @examples
 @given(TERMINAL)
+def test_what_is_escaped_is_printable_and_keeps_what_was(text: str) -> None:
+    assert escaped(text).isprintable()
+    assert not text.isprintable() or not text.isascii() or escaped(text) == text
+
+
+@examples
+@given(TERMINAL)
 def test_strip_leaves_no_control_character_and_nothing_for_a_second_time(text: str) -> None:
     left = {char for char in strip(text) if ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0}
     assert left <= {"\n", "\t"}
@@ -97,6 +106,16 @@ def test_strip_keeps_plain_text(text: str) -> None:
 @given(st.lists(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)), min_size=1), st.integers(0, 107))
 def test_colour_changes_nothing(words: list[str], colour: int) -> None:
     assert strip(f"\x1b[{colour}m".join(words) + "\x1b[0m") == "".join(words)
+
+
+@examples
+@given(st.lists(st.tuples(st.text(max_size=4), st.text(min_size=1, max_size=4), st.text(max_size=4)), max_size=5))
+def test_spans_are_replaced_and_the_rest_stays(parts: list[tuple[str, str, str]]) -> None:
+    """Of each part its middle."""
+    ends = list(accumulate(map(len, chain.from_iterable((kept, old) for kept, old, _ in parts))))
+    changes = [(start, end, new) for start, end, (_, _, new) in zip(ends[::2], ends[1::2], parts, strict=True)]
+    before = "".join(kept + old for kept, old, _ in parts) + "."
+    assert replaced(before, changes) == "".join(kept + new for kept, _, new in parts) + "."
 
 
 @examples
