@@ -177,6 +177,12 @@ them or learnt from them.
 | all ten without the classifier, screen and facts | 111 | 0.380 | 0.950 | 16 of 20 | 0.694 | 0 |
 | all ten once the seven were mended for | 111 | 0.952 | 1.000 | 16 of 16 | 0.991 | 0 |
 
+The **layout** set: fifteen agents and chats, 471 screens at 60x30 to 120x35, captured on 27 November 2026 for how they
+are laid out. No pack names one of them. Ten are open (`layout-agents.jsonl`, 316 screens: Axon, ClarAIty, coderio,
+DSPy Code, fluxlite, Kilo, llm-term, OpenLaoKe, windcode, yycode); five, drawn by lot with the same seed, are sealed
+(`layout-agents-aside.jsonl`, 155: clippy-code, Langrepl, minacode, nanobot, oterm). Nothing had been judged on either
+when they were written down.
+
 `tests/corpus/reported` holds twelve screens of public bug reports, 7 states right before they were mended for, and 46
 drawn by hand as other programs would show the same kinds, written before that: 32 of 46 right then. All are right now.
 

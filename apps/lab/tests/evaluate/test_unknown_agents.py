@@ -32,7 +32,8 @@ def cases(name: str | Path) -> Cases:
 SEEN, ASIDE = cases("unknown-agents.jsonl"), cases("unknown-agents-aside.jsonl")
 LATER, LATER_ASIDE = cases("unseen/unseen-agents.jsonl"), cases("unseen/unseen-agents-aside.jsonl")
 NEWEST, NEWEST_ASIDE = cases("unseen/newest-agents.jsonl"), cases("unseen/newest-agents-aside.jsonl")
-EVERY = SEEN + ASIDE + LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE
+LAYOUT, LAYOUT_ASIDE = cases("unseen/layout-agents.jsonl"), cases("unseen/layout-agents-aside.jsonl")
+EVERY = SEEN + ASIDE + LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE + LAYOUT + LAYOUT_ASIDE
 
 
 def programs(told: list[dict[str, Any]]) -> set[str]:
@@ -45,7 +46,7 @@ def test_every_third_agent_by_name_is_kept_aside_with_all_its_screens() -> None:
 
 
 def test_a_third_of_the_later_agents_is_aside_by_lot_with_all_its_screens() -> None:
-    for told, held in [(LATER, LATER_ASIDE), (NEWEST, NEWEST_ASIDE)]:
+    for told, held in [(LATER, LATER_ASIDE), (NEWEST, NEWEST_ASIDE), (LAYOUT, LAYOUT_ASIDE)]:
         named = sorted(programs(told + held))
         assert programs(held) == set(random.Random(20261123).sample(named, len(named) // 3)), (told, held)
         assert programs(held).isdisjoint(programs(told)), (told, held)
@@ -56,7 +57,7 @@ def test_what_is_sealed_no_reader_takes_by_itself() -> None:
 
     Of the newest, Cline has signatures and screens of its own.
     """
-    assert (programs(LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE) - {"cline"}).isdisjoint(
+    assert (programs(LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE + LAYOUT + LAYOUT_ASIDE) - {"cline"}).isdisjoint(
         program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))
     )
     read = {Path(item.path).name for item in items(TESTS / "corpus", []) if isinstance(item, Line)}
