@@ -119,12 +119,13 @@ class _Reader:
 
     def __init__(self, screen: Screen) -> None:
         end = min(len(screen.lines), screen.last_live_row + 1)  # below it a program keeps a list that takes no keys
-        while end and not screen.lines[end - 1].strip():
+        cursor = screen.cursor
+        typed = cursor.row + 1 if cursor is not None and cursor.visible else 0
+        while end > typed and not screen.lines[end - 1].strip():
             end -= 1
         self.lines = screen.lines[:end]
         self.rows = tuple(map(read_row, self.lines))
         self.boxes = tuple(boxes(self.lines))
-        cursor = screen.cursor
         self.at = None if cursor is None or cursor.row >= end else cursor.row  # seen or not
         self.hidden = cursor is None or not cursor.visible  # as far as is known
         self.cursor = self.at if cursor is not None and cursor.visible is not False else None
@@ -136,7 +137,7 @@ class _Reader:
         composer = self._composer(group)
         if group is not None and not self._is_live(group, composer):
             group = None
-        dialog, hints = self._dialog(group) if group else self._panel()
+        dialog, hints = self._dialog(group) if group else self._panel(composer)
         if not dialog and composer is None:
             dialog, hints = self._by_keys()
         if dialog:
@@ -183,6 +184,8 @@ class _Reader:
         for top, bottom in pairwise(rules):
             if 2 <= bottom - top <= _HEIGHT:
                 yield _Field(tuple(range(top + 1, bottom)), top, bottom, "rules")
+        if self.cursor and rules and self.cursor - 1 == rules[-1] and _of.input.search(self.rows[rules[-1]].text):
+            yield _Field((self.cursor,), rules[-1], self.cursor, "rules")
         for row in self._low_rows():
             if self.rows[row].framed and not any(box.top <= row <= box.bottom for box in self.boxes):
                 top, bottom = self._bar(row)
@@ -299,7 +302,7 @@ class _Reader:
             if one.text[0] in "▶⏵" and (_of.sends.search(one.text) or _of.mode.search(one.text)):
                 continue
             if (group := self._around(row, choice)) is not None and not self._is_draft(group):
-                return group
+                return None if all(one.label.startswith("/") for one in group.choices) else group
         return None
 
     def _is_draft(self, group: _Group) -> bool:
@@ -391,7 +394,8 @@ class _Reader:
         score += (group.marked and bool(group.choices[0].key)) or bool(_of.button.search(self.rows[first].text))
         if composer is None:  # a cursor that is seen elsewhere is where one types
             return score >= (6 if self.seen and not here else 3)
-        if group.box is None and any(self._speaks(row) for row in range(self._question(first), first)):
+        said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
+        if said and not chosen:
             return False  # it is quoted in a message
         turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
         after = [
@@ -463,14 +467,17 @@ class _Reader:
                 return row
         return max(0, first - _TALL)
 
-    def _panel(self) -> tuple[Rows, Rows]:
-        """A low frame with a field in it and a key that takes what is written there."""
+    def _panel(self, composer: _Field | None) -> tuple[Rows, Rows]:
+        """A frame with a question or a field in it, and below that the keys that take an answer."""
         for box in sorted(self.boxes, key=lambda box: box.bottom - box.top, reverse=True):
-            with_field = any(box.holds(one) and one.left > box.left for one in self.boxes)
-            if with_field and box.bottom >= len(self.rows) - _REACH:
-                rows = tuple(self._shown(box.rows))
-                if hints := tuple(row for row in rows if self._chooses(row) or self.rows[row].sort is Sort.HINT):
-                    return rows, hints
+            rows = tuple(self._shown(box.rows))
+            keys = [row for row in rows[-3:] if self._chooses(row) or self.rows[row].sort is Sort.HINT]
+            inner = any(box.holds(one) and one.left > box.left for one in self.boxes)
+            asks = any(_of.asks.search(self.rows[row].text) for row in rows)
+            sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(map(self._chooses, keys))
+            low = box.bottom >= len(self.rows) - _REACH and composer is None
+            if keys and not _of.speaker.match(box.title) and ((inner and low) or sure):
+                return rows, tuple(keys)
         return (), ()
 
     def _by_keys(self) -> tuple[Rows, Rows]:
