@@ -118,15 +118,16 @@ class _Reader:
     """One screen: its rows, its boxes, where its cursor stands."""
 
     def __init__(self, screen: Screen) -> None:
-        end = min(len(screen.lines), screen.last_live_row + 1)  # below it a program keeps a list that takes no keys
+        # Below the last live row a program keeps a list that takes no keys.
+        end = min(len(screen.lines), screen.last_live_row + 1)
         cursor = screen.cursor
         typed = cursor.row + 1 if cursor is not None and cursor.visible else 0
         while end > typed and not screen.lines[end - 1].strip():
             end -= 1
-        self.lines = screen.lines[:end]
+        self.lines = (*screen.lines[:end], *[""] * (typed - end))
         self.rows = tuple(map(read_row, self.lines))
         self.boxes = tuple(boxes(self.lines))
-        self.at = None if cursor is None or cursor.row >= end else cursor.row  # seen or not
+        self.at = None if cursor is None or cursor.row >= len(self.lines) else cursor.row  # seen or not
         self.hidden = cursor is None or not cursor.visible  # as far as is known
         self.cursor = self.at if cursor is not None and cursor.visible is not False else None
         self.seen = cursor is not None and cursor.visible is True
@@ -239,7 +240,8 @@ class _Reader:
         below = [one for one in self.rows[place.bottom + 1 :] if one.text]
         if place.drawn == "sign":
             return self._is_signed(place, below)
-        if not below and not any(one.written for one in self.rows[1 : place.top]):
+        above = [one for one in self.rows[: place.top] if one.written and not _of.shell.search(one.text)]
+        if not below and not above:
             return False  # a field alone is any program's
         written = [(row, text) for row in place.rows if (text := self._inner(place, row))]
         first = written[0][1] if written else ""
@@ -302,7 +304,8 @@ class _Reader:
             if one.text[0] in "▶⏵" and (_of.sends.search(one.text) or _of.mode.search(one.text)):
                 continue
             if (group := self._around(row, choice)) is not None and not self._is_draft(group):
-                return None if all(one.label.startswith("/") for one in group.choices) else group
+                names = sum(one.label.startswith("/") for one in group.choices)
+                return None if 2 * names > len(group.choices) else group  # they complete a command
         return None
 
     def _is_draft(self, group: _Group) -> bool:
@@ -382,7 +385,8 @@ class _Reader:
         ):
             return False
         boxed = any(one.box for one in group.choices)
-        if not (group.marked or lettered or boxed or chosen or len(group.rows) == 1 or self._asks_number(end)):
+        keyed = chosen and composer is None
+        if not (group.marked or lettered or boxed or keyed or len(group.rows) == 1 or self._asks_number(end)):
             return False  # a list of numbers that nobody asks for
         framed, asked = group.box is not None or self.rows[first].framed, range(max(0, first - 8), first)
         quoted = [self.rows[row].text[:1] for row in range(self._question(first), first)]
@@ -397,6 +401,8 @@ class _Reader:
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
         if said and not chosen:
             return False  # it is quoted in a message
+        if group.box and not chosen and any(self.rows[row].sort is Sort.SPINNER for row in below):
+            return False  # it was answered
         turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
         after = [
             row
@@ -441,6 +447,8 @@ class _Reader:
     def _chooses(self, row: int) -> bool:
         """Whether a row says which key chooses, or leaves."""
         one = self.rows[row]
+        if _of.sends.search(one.text) and not _of.leaves.search(one.text):
+            return False  # keys of a composer
         return (
             _of.chooses.search(one.text) is not None
             and one.sort is not Sort.SPINNER
@@ -514,7 +522,9 @@ class _Reader:
         one = self.rows[row]
         if one.sort is Sort.SPINNER:
             return one.column < 40
-        if one.sort is Sort.OPTION or one.keys > _NEAR or len(one.text) > 160 or one.text.endswith("."):
+        if _of.retries.search(one.text) and not one.framed:
+            return True
+        if one.sort is Sort.OPTION or one.framed or one.keys > _NEAR or len(one.text) > 160 or one.text.endswith("."):
             return False
         return _of.works.search(one.text) is not None
 
@@ -528,8 +538,9 @@ class _Reader:
         for row in reversed(above):
             one = self.rows[row]
             if self._works(row) and not (one.sort is Sort.HINT and one.keys > 2):
-                found.append(row)
-            elif one.written:
+                if one.sort is Sort.SPINNER or not others:
+                    found.append(row)
+            elif one.written and not _of.bare_sign.fullmatch(one.text):
                 goes_with = one.text[0] in "⎿└↳├"  # the row above it
                 if _of.said.match(one.text) or (_of.speaks.match(one.text) and not goes_with and not one.framed):
                     break

@@ -99,6 +99,8 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
         doubts.append("the signature itself is never sure")
     if signature.kind is Kind.LOGIN and names_person(match.line):
         doubts.append("it may be where a person writes messages")
+    if pack.general and signature.state is State.IDLE and look.facts.rests is False:
+        doubts.append("the screen changes, as it does while a program of this form works")
     if signature.preview:
         doubts.append("the signature is a preview: it was not measured yet")
     if snapshot.screen.cursor is None and signature.at_cursor:

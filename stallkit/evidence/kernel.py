@@ -120,7 +120,10 @@ def foreground_claim(look: Look) -> Claim | None:
     if name is None:
         return None
     runs = f"{name} runs in the foreground and shows no prompt"
-    if name in ASKS_NOTHING and not (name in RUNNERS and look.facts.listening is True):
+    kernel = look.snapshot.kernel
+    leader = kernel.members[0].names if kernel and kernel.members else {kernel and kernel.foreground}  # a script's name
+    silent = {name, *leader} & ASKS_NOTHING
+    if silent and not (silent & RUNNERS and look.facts.listening is True):
         why = f"quoted or answered: {name} runs in the foreground and asks nothing"
         return Claim(Source.FOREGROUND, Sign.ASKS_NOTHING, State.WORKING, weight=Weight.SIGN, why=(runs, why))
     if name in PAGERS:

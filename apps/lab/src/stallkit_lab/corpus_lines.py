@@ -197,8 +197,9 @@ def _kernel(data: dict[str, Any], command: str | None) -> KernelFacts | None:
     how = min((_HOW[name.rstrip("0123456789")] for name in seen), key=_RANK.index, default=None)
     relay = command if command in RELAYS else None
     stands = Standstill({}, STILL_S) if _stands(data) else None
+    itself = data["proc"][0].get("comm", command)  # of a script its own name, where tmux gives its interpreter's
     return KernelFacts(
-        foreground=command,
+        foreground=itself,
         listening=listening,
         how=how if listening else None,
         relay=relay,
