@@ -44,7 +44,7 @@ class WatchSettings(LookSettings):
     stall_timeout_s: float | None = field(default=None, validator=seconds)
     dry_run: bool = False
     reset_total_on_signal: bool = False
-    listen: Listen = "auto"
+    listen: Listen = "never"
     notify_after_s: dict[str, float] = field(factory=dict)  # by what is told; the others take the default
     maybe_after_s: float = MAYBE_S
     remind_after_s: float | None = REMIND_S  # 0: never again

@@ -232,7 +232,7 @@ class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
 
     def __init__(
-        self, targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+        self, targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "never"
     ) -> None:
         """Raises ValueError for a target that names no pane."""
         self._options, self._everything = options or Options(), everything
@@ -389,7 +389,7 @@ def socket_of(options: Options) -> str:
 
 
 def sources_for(
-    targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "auto"
+    targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "never"
 ) -> list[Source]:
     """Panes of tmux are looked at together, everything else one by one.  Raises ValueError for an invalid target.
 
