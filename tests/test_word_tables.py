@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import stallkit
+from stallkit.detect.layout import PARTS
 from stallkit.word_tables import Patterns, table
 
 PACKAGE = Path(str(stallkit.__file__)).parent
@@ -28,6 +29,17 @@ def test_every_piece_is_used(name: str) -> None:
     text = (PACKAGE / "data" / f"{name}.toml").read_text()
     unused = [piece for piece in table(name)["pieces"] if f"(?&{piece})" not in text]
     assert not unused
+
+
+def test_the_page_on_packs_has_every_part_and_phrase() -> None:
+    page = (PACKAGE.parent / "docs" / "packs.md").read_text()
+    parts, phrases = re.findall(r"^\| (?:part|phrases) \|.*\n.*\n((?:\|.*\n)+)", page, re.MULTILINE)
+    first_cells = [
+        [cell for row in rows.splitlines() for cell in re.findall(r"`(\w+)`", row.split("|")[1])]
+        for rows in (parts, phrases)
+    ]
+    assert first_cells[0] == list(PARTS)
+    assert sorted(first_cells[1]) == sorted(table("phrases")["pieces"])
 
 
 def test_a_pattern_that_is_not_there_is_no_attribute() -> None:

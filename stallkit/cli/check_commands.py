@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 import click
+from attrs import asdict
 
+from stallkit.cli import drawn_layout
 from stallkit.cli.common import TARGET, Duration, log_option, policy_option, print_json, reach, session_options, shown
 from stallkit.cli.exits import exit_of
 from stallkit.cli.installed import engine
@@ -36,6 +38,7 @@ from stallkit.redact.redact import redact
 from stallkit.settings import configured_policy
 from stallkit.signals.collect import asked_inside
 from stallkit.terminal.text import escaped
+from stallkit.transports.base import Transport
 
 __all__ = [
     "arguments",
@@ -220,10 +223,11 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 @click.command("explain")
 @click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
 @click.option("--all", "everything", is_flag=True, help="Every signature, and patterns whole.")
+@click.option("--layout", "parts", is_flag=True, help="The screen alone, and which part of it each row belongs to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def explain_command(
-    target: str, everything: bool, as_json: bool, socket_name: str | None, socket_path: str | None
+    target: str, everything: bool, parts: bool, as_json: bool, socket_name: str | None, socket_path: str | None
 ) -> None:
     """Show why: the signature that matched, what each fact argues for, and which signatures nearly matched.
 
@@ -233,9 +237,15 @@ def explain_command(
     \b
     Exit codes: 0 shown; 1 could not look; 4 it ended.
     Example:    stallkit explain tmux:worker1
+                stallkit explain tmux:worker1 --layout
                 tmux capture-pane -p | stallkit explain -
     """
+    if parts and everything:
+        raise click.UsageError("--layout shows no signatures: leave out --all")
     transport = reach(target, socket_name, socket_path, or_path=True)
+    if parts:
+        _show_layout(transport, as_json)
+        return
     made = engine()
     try:
         verdict, snapshot = observe(transport, made)
@@ -256,6 +266,21 @@ def explain_command(
     if not everything and sys.stdout.isatty():
         told = [row for line in told for row in hanging(plain_console(), line, len(line) - len(line.lstrip()) + 2)]
     page("\n".join(told))
+
+
+def _show_layout(transport: Transport, as_json: bool) -> None:
+    """The parts of the screen, by one look."""
+    try:
+        snapshot = transport.capture()
+    finally:
+        transport.close()
+    rows = drawn_layout.drawn(snapshot.screen)
+    if as_json:
+        told = {"version": 1, "target": snapshot.target, "rows": [asdict(row) for row in rows]}
+        print_json(told | {"parts": drawn_layout.plain_parts(rows)})
+    else:
+        width = plain_console().width if sys.stdout.isatty() else None
+        page("\n".join(drawn_layout.lines(rows, width)))
 
 
 def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:

@@ -9,6 +9,8 @@ from stallkit.cli.command_set import command_sets
 from stallkit.cli.commands import OWN
 from stallkit.cli.json_shapes import Printed, Shape, schema_of_shape
 from stallkit.detect.engine import Detection, Fate
+from stallkit.detect.layout import PARTS
+from stallkit.detect.rows import Sort
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import Sign, Source
 from stallkit.jsonio import VERSION, schema
@@ -41,6 +43,7 @@ _SAME: Mapping[str, str] = {
 }
 
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
+_PART = f"={'|'.join(PARTS)}"
 _FIELDS: Shape = {"*": "text"}
 _TIMES: Shape = {"*": "integer"}
 
@@ -49,7 +52,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     "config-show": (
         "the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}], "ignored": ["text"]}
     ),
-    "explain": ("the verdict, what each source claims and which rule decides, and all signatures in order", (
+    "explain": ("the verdict, what each source claims, the rule, all signatures in order; with `--layout` the parts", (
         {
             "&": Verdict, "target": "text",
             "claims": [{
@@ -71,6 +74,10 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
                     "text": "text?",
                 }],
             }],
+        },
+        {
+            "target": "text", "rows": [{"sort": Sort | None, "parts": [_PART], "text": "text"}],
+            "parts": {"*": ["integer"]},
         },
         "@ended",
     )),

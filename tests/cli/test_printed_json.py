@@ -33,6 +33,7 @@ ASKS = ("bash", "-c", "read -p 'Proceed? [y/N] ' x; exec cat")
 TYPED = [
     ("check", "check tmux:ASK"),
     ("explain", "explain tmux:ASK"),
+    ("explain", "explain tmux:ASK --layout"),
     ("status", "status"),
     ("incidents", "incidents"),
     ("report", "report"),

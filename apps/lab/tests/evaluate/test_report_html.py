@@ -18,6 +18,7 @@ from stallkit_lab.evaluate.prediction import Prediction
 from stallkit_lab.evaluate.report_html import page
 
 from stallkit import Engine, Screen, State
+from stallkit.detect.layout import PARTS
 from stallkit.detect.signature import Certainty, Kind
 from stallkit.terminal.text import cells
 
@@ -109,7 +110,7 @@ def test_the_cursor_is_shown_in_its_cell_and_the_text_is_whole(lines: list[str],
     assert found is not None and screen.cursor is not None
     before = text[: found.start()].rpartition('<pre class="screen">')[2]
     assert before.count("\n") == screen.cursor.row
-    width = cells(before.rpartition("\n")[2])
+    width = cells(re.sub("<[^>]*>", "", before.rpartition("\n")[2]))
     assert width <= column < width + max(1, cells(found[1]))
     (drawn,) = Reader(text).screens
     kept = [line.rstrip() for line in drawn.split("\n")]
@@ -120,6 +121,32 @@ def test_the_cursor_is_shown_in_its_cell_and_the_text_is_whole(lines: list[str],
 def test_a_hidden_cursor_is_drawn_otherwise() -> None:
     text = shown(miss(Screen.from_text("hi", cursor=(0, 0), cursor_visible=False)))
     assert 'class="cursor hidden">h<' in text
+
+
+DIALOG = """\
+> fix the helper
+
+╭───────────────────────────╮
+│ Run this command?         │
+│                           │
+│ ❯ 1. Yes                  │
+│   2. No, and say why      │
+│ Enter to confirm          │
+╰───────────────────────────╯"""
+
+
+def test_the_parts_stand_beside_the_rows() -> None:
+    text = shown(miss(Screen.from_text(DIALOG, cursor=(2, 5))))
+    (drawn,) = Reader(text).screens
+    assert drawn == DIALOG
+    marks = re.search(r'<pre class="screen">(.*?)</pre>', text, re.DOTALL)
+    assert marks is not None
+    found = [re.match(r'<span class="of (\w+)"(?: data-part="([^"]*)")?></span>', row) for row in marks[1].split("\n")]
+    assert [one and (one[1], one[2]) for one in found] == [
+        ("person", "person"), None, None, ("dialog", "dialog"), None, ("options", "dialog options"),
+        ("options", None), ("hints", "dialog hints"), None,
+    ]  # fmt: skip
+    assert all(f".{part} {{" in text for part in PARTS)
 
 
 def test_the_browser_runs_the_pages_own_script_alone() -> None:

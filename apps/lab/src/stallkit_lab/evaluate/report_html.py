@@ -13,8 +13,9 @@ from hashlib import sha256
 from html import escape
 from importlib import resources
 from string import Template
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
+from stallkit.detect.layout import PARTS, read_layout
 from stallkit.distributions import own_version
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
@@ -209,7 +210,7 @@ def _miss(one: Prediction) -> str:
 
 
 def _screen(screen: Screen) -> str:
-    """The screen in a frame of its own; the cursor reversed, or outlined where it is hidden."""
+    """The screen in a frame of its own, its parts beside it; the cursor reversed, or outlined where it is hidden."""
     plain = redact("\n".join(screen.lines)).split("\n")
     rows = [_safe(line) for line in plain]
     cursor = screen.cursor
@@ -219,7 +220,19 @@ def _screen(screen: Screen) -> str:
         before, under, after = _at(line, cursor.column)
         hidden = " hidden" if cursor.visible is False else ""
         rows[cursor.row] = f'{_safe(before)}<span class="cursor{hidden}">{_safe(under)}</span>{_safe(after)}'
-    return f'<pre class="screen">{chr(10).join(rows)}</pre>'
+    shown = (mark + row for mark, row in zip(_parts(screen, len(rows)), rows, strict=True))
+    return f'<pre class="screen">{chr(10).join(shown)}</pre>'
+
+
+def _parts(screen: Screen, count: int) -> Iterator[str]:
+    """For each row what is drawn left of it: a bar in the colour of its part, and where one begins its name."""
+    parts, above = read_layout(screen).parts, ""
+    for row in range(count):
+        names = [name for name in PARTS if row in parts.get(name, ())]
+        label = " ".join(names)
+        told = f' data-part="{label}"' if label != above else ""
+        yield f'<span class="of {names[-1]}"{told}></span>' if names else ""
+        above = label
 
 
 def _at(line: str, column: int) -> tuple[str, str, str]:
