@@ -21,7 +21,7 @@ def test_every_pattern_compiles_and_is_used(name: str) -> None:
     patterns = Patterns(name)
     for one in table(name)["patterns"]:
         assert isinstance(getattr(patterns, one), re.Pattern)
-        assert re.search(rf"\b(?:_of|_tries|patterns)\.{one}\b", CODE), f"{name}.toml: nothing uses {one}"
+        assert re.search(rf"\b(?:_of|_tries|patterns)\.{one}\b|says\(\"{one}\"\)", CODE), f"{name}.toml: nothing uses {one}"
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -75,7 +75,7 @@ class Layout:
         """Whether a row goes on with the paragraph of the row above it."""
         one, above = self.rows[row], self.rows[row - 1]
         plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
-        return {one.sort, above.sort} <= plain and not _of.speaks.match(one.text) and not _of.said.match(one.text)
+        return {one.sort, above.sort} <= plain and not one.says("speaks") and not one.says("said")
 
 
 @frozen
@@ -185,7 +185,7 @@ class _Reader:
         for top, bottom in pairwise(rules):
             if 2 <= bottom - top <= _HEIGHT:
                 yield _Field(tuple(range(top + 1, bottom)), top, bottom, "rules")
-        if self.cursor and rules and self.cursor - 1 == rules[-1] and _of.input.search(self.rows[rules[-1]].text):
+        if self.cursor and rules and self.cursor - 1 == rules[-1] and self.rows[rules[-1]].says("input"):
             yield _Field((self.cursor,), rules[-1], self.cursor, "rules")
         for row in self._low_rows():
             if self.rows[row].framed and not any(box.top <= row <= box.bottom for box in self.boxes):
@@ -200,7 +200,7 @@ class _Reader:
     def _low_rows(self) -> set[int]:
         """The lowest rows with a sign, the lowest that is framed, the lowest that is a text, the cursor's."""
         written = self._shown(range(len(self.rows)))[-_REACH:]
-        found = {row for row in written if _of.bare_sign.match(self.rows[row].text)}
+        found = {row for row in written if self.rows[row].says("bare_sign")}
         found.update([row for row, one in enumerate(self.rows) if one.framed][-1:])
         others = (Sort.HINT, Sort.GAUGE, Sort.RULE, Sort.EDGE)
         found.update([row for row in written if self.rows[row].sort not in others][-1:])
@@ -229,7 +229,7 @@ class _Reader:
     def _is_foot(self, place: _Field) -> bool:
         """Whether what stands below may stand below a composer: a few rows or completions, none framed, none said."""
         below = self.rows[place.bottom + 1 :]
-        said = (_of.speaks.match(one.text) and one.sort is not Sort.GAUGE and one.column < 3 for one in below)
+        said = (one.says("speaks") and one.sort is not Sort.GAUGE and one.column < 3 for one in below)
         few = self._typed(place)[:1] in ("/", "@") or sum(one.written for one in below) <= _REACH
         return few and not any(box.top > place.bottom for box in self.boxes) and not any(said)
 
@@ -240,7 +240,7 @@ class _Reader:
         below = [one for one in self.rows[place.bottom + 1 :] if one.text]
         if place.drawn == "sign":
             return self._is_signed(place, below)
-        above = [one for one in self.rows[: place.top] if one.written and not _of.shell.search(one.text)]
+        above = [one for one in self.rows[: place.top] if one.written and not one.says("shell")]
         if not below and not above:
             return False  # a field alone is any program's
         written = [(row, text) for row in place.rows if (text := self._inner(place, row))]
@@ -251,8 +251,8 @@ class _Reader:
             return False
         if not here and any(_of.asks.search(text) for _, text in written[:-1]):
             return False
-        sends = any(_of.sends.search(one.text) for one in below[:6])
-        if any(_of.chooses.search(one.text) for one in below[:2]) and not sends and not _of.sign.match(first):
+        sends = any(one.says("sends") for one in below[:6])
+        if any(one.says("chooses") for one in below[:2]) and not sends and not _of.sign.match(first):
             return False
         if _of.searches.match(first) or (written and self.rows[written[0][0]].sort is Sort.SPINNER):
             return False
@@ -272,14 +272,14 @@ class _Reader:
             return False
         here = self.at == row
         above = self.rows[row - 1] if here and row else None
-        ruled = above is not None and above.sort is Sort.RULE and not _of.share.search(above.text)
-        named = here and any(_of.segments.search(one.text) for one in below)
+        ruled = above is not None and above.sort is Sort.RULE and not above.says("share")
+        named = here and any(one.says("segments") for one in below)
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
         return ruled or named or self._is_footed(below) or invites is not None
 
     @staticmethod
     def _is_footed(below: Iterable[Row]) -> bool:
-        return any(_of.sends.search(one.text) or _of.mode.search(one.text) or one.sort is Sort.GAUGE for one in below)
+        return any(one.says("sends") or one.says("mode") or one.sort is Sort.GAUGE for one in below)
 
     def _inner(self, place: _Field, row: int) -> str:
         """What stands in a row of a place, without a cursor that is drawn."""
@@ -301,7 +301,7 @@ class _Reader:
                 continue
             if choice.marked and (_of.placeholder.match(choice.label) or self._is_typed(row, choice.column)):
                 continue
-            if one.text[0] in "▶⏵" and (_of.sends.search(one.text) or _of.mode.search(one.text)):
+            if one.text[0] in "▶⏵" and (one.says("sends") or one.says("mode")):
                 continue
             if (group := self._around(row, choice)) is not None and not self._is_draft(group):
                 names = sum(one.label.startswith("/") for one in group.choices)
@@ -316,18 +316,12 @@ class _Reader:
 
     def _buttons(self, row: int) -> _Group | None:
         """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
-        text, line = self.rows[row].text, self.lines[row]
+        one, line = self.rows[row], self.lines[row]
         drawn = 0 < row < len(self.lines) - 1 and "▔▔▔▔▔▔" in self.lines[row - 1] and "▁▁▁▁▁▁" in self.lines[row + 1]
-        if _of.yes_no.search(text) and row + 1 < len(self.rows):  # as at a prompt, and yet something stands below
-            labels = ["yes", "no"]
-        elif drawn and "▊" not in line:
-            labels = _of.gap.split(text)
-        elif _of.letters.search(text) or _of.button.search(text):
-            labels = [_of.sides_of_label.sub("", one).strip() for one in _of.button_label.findall(text)]
+        if one.says("yes_no") and row + 1 < len(self.rows):  # as at a prompt, and yet something stands below
+            labels: Iterable[str] = ("yes", "no")
         else:
-            labels = [one for one in _of.gap.split(text) if _of.allows.match(one) or _of.refuses.match(one)]
-            if not (any(map(_of.allows.match, labels)) and any(map(_of.refuses.match, labels))):
-                return None
+            labels = _of.gap.split(one.text) if drawn and "▊" not in line else one.answers
         choices = tuple(Choice(False, "", "", label, self.rows[row].column) for label in labels)
         return _Group((row,), choices, self._box_of(row)) if choices else None
 
@@ -379,7 +373,7 @@ class _Reader:
         below = self._shown(range(end + 1, until))
         near = [*range(last + 1, end), *below[:6]]
         chosen = [row for row in near if self._chooses(row)]
-        lettered = sum(_of.letter_after.search(self.rows[row].text) is not None for row in group.rows) > 1
+        lettered = sum(self.rows[row].says("letter_after") for row in group.rows) > 1
         if self._goes_on(
             group, [*range(last + 1, end), *below], 3 if chosen or lettered or (group.box and composer is None) else 1
         ):
@@ -393,9 +387,9 @@ class _Reader:
         if not framed and not chosen and {"⎿", "└"} & set(quoted):
             return False  # what a tool printed
         here = self.cursor in group.rows
-        asks = any(_of.asks.search(self.rows[row].text) for row in asked)
+        asks = any(self.rows[row].says("asks") for row in asked)
         score = 2 * bool(chosen) + (self.hidden or here) + framed + group.decides + group.marked + asks + lettered
-        score += (group.marked and bool(group.choices[0].key)) or bool(_of.button.search(self.rows[first].text))
+        score += (group.marked and bool(group.choices[0].key)) or bool(self.rows[first].says("button"))
         if composer is None:  # a cursor that is seen elsewhere is where one types
             return score >= (6 if self.seen and not here else 3)
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
@@ -410,7 +404,7 @@ class _Reader:
             if (not chosen or row > chosen[-1]) and not (self._is_status(row) or self.rows[row].sort is turns)
         ]
         close = range(max(0, first - (8 if framed else 3)), first + 1)
-        alone = not after and any(_of.asks.search(self.rows[row].text) for row in close)
+        alone = not after and any(self.rows[row].says("asks") for row in close)
         bound = group.box is not None or alone or bool(chosen and not after)
         return bound and bool(chosen or group.decides) and score >= _NEAR
 
@@ -426,34 +420,30 @@ class _Reader:
             if row not in preview
             and self.rows[row].sort in plain
             and self.rows[row].column <= group.choices[0].column
-            and not (self._chooses(row) or (row > end and _of.status.search(self.rows[row].text)))
+            and not (self._chooses(row) or (row > end and self.rows[row].says("status")))
         ]
         texts = [self.rows[row] for row in said if row >= end and self.rows[row].sort is Sort.TEXT]
-        ends = any(_of.sentence.search(one.text) for one in texts)
+        ends = any(one.says("sentence") for one in texts)
         return ends or len(said) > most or any(map(self._speaks, said))
 
     def _asks_number(self, end: int) -> bool:
-        return self.at is not None and self.at > end and _of.number.search(self.rows[self.at].text) is not None
+        return self.at is not None and self.at > end and self.rows[self.at].says("number")
 
     def _is_status(self, row: int) -> bool:
         one = self.rows[row]
-        return one.sort in (Sort.GAUGE, Sort.EDGE) or _of.segments.search(one.text) is not None
+        return one.sort in (Sort.GAUGE, Sort.EDGE) or one.says("segments")
 
     def _speaks(self, row: int) -> bool:
         """Whether a row begins what a program says."""
         one = self.rows[row]
-        return one.column < 4 and not one.framed and not one.keys and _of.speaks.match(one.text) is not None
+        return one.column < 4 and not one.framed and not one.keys and one.says("speaks")
 
     def _chooses(self, row: int) -> bool:
         """Whether a row says which key chooses, or leaves."""
         one = self.rows[row]
-        if _of.sends.search(one.text) and not _of.leaves.search(one.text):
+        if one.says("sends") and not one.says("leaves"):
             return False  # keys of a composer
-        return (
-            _of.chooses.search(one.text) is not None
-            and one.sort is not Sort.SPINNER
-            and not _of.sentence.search(one.text)
-        )
+        return one.says("chooses") and one.sort is not Sort.SPINNER and not one.says("sentence")
 
     # dialogs
 
@@ -469,7 +459,7 @@ class _Reader:
         for row in range(first - 1, max(-1, first - _TALL), -1):
             one = self.rows[row]
             apart = one.sort in (Sort.RULE, Sort.EDGE) or one.framed != self.rows[first].framed
-            if apart or _of.said.match(one.text):
+            if apart or one.says("said"):
                 return row + 1
             if self._speaks(row):
                 return row
@@ -481,7 +471,7 @@ class _Reader:
             rows = tuple(self._shown(box.rows))
             keys = [row for row in rows[-3:] if self._chooses(row) or self.rows[row].sort is Sort.HINT]
             inner = any(box.holds(one) and one.left > box.left for one in self.boxes)
-            asks = any(_of.asks.search(self.rows[row].text) for row in rows)
+            asks = any(self.rows[row].says("asks") for row in rows)
             sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(map(self._chooses, keys))
             low = box.bottom >= len(self.rows) - _REACH and composer is None
             if keys and not _of.speaker.match(box.title) and ((inner and low) or sure):
@@ -522,17 +512,17 @@ class _Reader:
         one = self.rows[row]
         if one.sort is Sort.SPINNER:
             return one.column < 40
-        if _of.retries.search(one.text) and not one.framed:
+        if one.says("retries") and not one.framed:
             return True
         if one.sort is Sort.OPTION or one.framed or one.keys > _NEAR or len(one.text) > 160 or one.text.endswith("."):
             return False
-        return _of.works.search(one.text) is not None
+        return one.says("works")
 
     def _status(self, end: int, composer: _Field | None, asks: bool) -> Rows:
         """The rows that say what goes on now: right above the composer or at the end, and all below the composer."""
         found = self._shown(range(composer.bottom + 1, len(self.rows))) if composer else []
         above = self._shown(range(max(0, end - _ABOVE), end))
-        if above and not asks and composer is None and _of.prompts.search(self.rows[above[-1]].text):
+        if above and not asks and composer is None and self.rows[above[-1]].says("prompts"):
             return ()  # one types there, whatever turned above
         others = 0
         for row in reversed(above):
@@ -542,7 +532,7 @@ class _Reader:
                     found.append(row)
             elif one.written and not _of.bare_sign.fullmatch(one.text):
                 goes_with = one.text[0] in "⎿└↳├"  # the row above it
-                if _of.said.match(one.text) or (_of.speaks.match(one.text) and not goes_with and not one.framed):
+                if one.says("said") or (one.says("speaks") and not goes_with and not one.framed):
                     break
                 ticked = one.choice is not None and one.choice.box
                 others += not (ticked or goes_with or one.sort in (Sort.HINT, Sort.GAUGE))
@@ -557,8 +547,8 @@ class _Reader:
         found: list[int] = []
         goes_on = False
         for row, one in enumerate(self.rows[:end]):
-            set_in = goes_on and bool(one.text) and one.column >= 2 and not _of.speaks.match(one.text)
-            goes_on = set_in or _of.said.match(one.text) is not None
+            set_in = goes_on and bool(one.text) and one.column >= 2 and not one.says("speaks")
+            goes_on = set_in or one.says("said")
             if goes_on:
                 found.append(row)
         return tuple(found)
@@ -566,7 +556,7 @@ class _Reader:
 
 def _fits(row: Row, choice: Choice, anchor: Choice) -> bool:
     """Whether a row is one of those to choose from of which another is one."""
-    if row.sort in (Sort.HINT, Sort.SPINNER) and not choice.drawn and not _of.letter_after.search(row.text):
+    if row.sort in (Sort.HINT, Sort.SPINNER) and not choice.drawn and not row.says("letter_after"):
         return False
     if anchor.marked and abs(choice.column - anchor.column) < 2 and bool(anchor.key) == bool(choice.key):
         return len(choice.label) < _LABEL

@@ -104,6 +104,9 @@ def first_row(name: str, screen: Screen) -> int | None:
     kind, count = _rows_of(name)
     if kind == "tail":
         return screen.tail_rows(count)[0]
+    if kind in PARTS:
+        rows = read_layout(screen).parts.get(kind, (None,))
+        return rows[0]
     if kind == "down_to_cursor":
         return None if screen.cursor is None else max(0, screen.cursor.row + 1 - count)
     where = _region(name, screen)

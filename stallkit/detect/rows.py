@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Iterator, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
@@ -57,16 +57,32 @@ class Row:
     column: int = 0
     framed: bool = False
     choice: Choice | None = None
+    _said: dict[str, bool] = field(factory=dict, init=False, eq=False, repr=False)
+
+    def says(self, name: str) -> bool:
+        """Whether a pattern of ``layout.toml`` is found in its text; asked once for each row that looks so."""
+        if name not in self._said:
+            self._said[name] = getattr(_of, name).search(self.text) is not None
+        return self._said[name]
 
     @property
     def written(self) -> bool:
         """Whether it has words, and is not only drawn."""
         return bool(self.text) and self.sort not in (Sort.RULE, Sort.EDGE)
 
-    @property
+    @cached_property
     def keys(self) -> int:
         """How many keys it names."""
         return len(_of.key.findall(self.text))
+
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """Answers side by side: with a letter or in brackets each, or apart, where one allows and one refuses."""
+        if self.says("letters") or self.says("button"):
+            return tuple(_of.sides_of_label.sub("", one).strip() for one in _of.button_label.findall(self.text))
+        found = tuple(one for one in _of.gap.split(self.text) if _of.allows.match(one) or _of.refuses.match(one))
+        both = any(map(_of.allows.match, found)) and any(map(_of.refuses.match, found))
+        return found if both else ()
 
 
 @frozen
