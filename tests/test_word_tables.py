@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stallkit
-from stallkit.word_tables import Patterns, table
+from stallkit.word_tables import Patterns, filled, table
 
 PACKAGE = Path(str(stallkit.__file__)).parent
 TABLES = sorted(path.stem for path in (PACKAGE / "data").glob("*.toml") if "[patterns]" in path.read_text())
@@ -28,6 +28,17 @@ def test_every_piece_is_used(name: str) -> None:
     text = (PACKAGE / "data" / f"{name}.toml").read_text()
     unused = [piece for piece in table(name)["pieces"] if f"(?&{piece})" not in text]
     assert not unused
+
+
+def test_a_piece_may_name_others_and_a_name_that_is_none_stays() -> None:
+    pieces = table("phrases")["pieces"]
+    assert filled("a(?&yes)b(?&nobody)(?&no)", "phrases") == f"a{pieces['yes']}b(?&nobody){pieces['no']}"
+    for name in TABLES:
+        known = table(name)["pieces"]
+        for piece in known:
+            whole = filled(f"(?&{piece})", name)
+            assert not [one for one in known if f"(?&{one})" in whole], f"{name}: {piece}"
+            re.compile(whole)
 
 
 def test_a_pattern_that_is_not_there_is_no_attribute() -> None:
