@@ -15,6 +15,7 @@ from stallkit.detect.matcher import first_row, region
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
+from stallkit.word_tables import Patterns, table
 from tests.strategies import anything
 
 TESTS = Path(__file__).parents[1]
@@ -135,6 +136,13 @@ def test_a_place_to_write_in_is_low() -> None:
             assert found.parts.get("composer", ()) == (tuple(range(4, 4 + high)) if there else ()), (name, high)
 
 
+def test_few_rows_stand_below_what_is_written_but_for_completions() -> None:
+    for typed, more, there in (("fix", 3, True), ("fix", 20, False), ("/fix", 20, True), ("@fix", 20, True)):
+        below = "\n".join(f"  {number} of them" for number in range(more))
+        found = layout(f"● Done.\n──────────\n❯ {typed}\n──────────\n{below}")
+        assert ("composer" in found.parts) is there, (typed, more)
+
+
 def test_a_blank_screen_has_no_parts() -> None:
     assert {text: dict(layout(text).parts) for text in ("", " ", "\n\n  \n")} == {"": {}, " ": {}, "\n\n  \n": {}}
 
@@ -152,6 +160,7 @@ def test_what_is_told_about_a_message_is_prose_and_the_message_is_none() -> None
         f"This is what appears then:\n\n{LIMIT}": 2,
         f"I looked at the log. {LIMIT} was in it": 0,
         f'It has "{LIMIT}" in a row': 0,
+        f"Hello.\n\nWe saw this one\n{LIMIT}": 3,
         f"For example\nthis one, {LIMIT}\nand others": 1,
     }
     real = {
@@ -159,6 +168,7 @@ def test_what_is_told_about_a_message_is_prose_and_the_message_is_none() -> None
         f"● {LIMIT}": 0,
         f"I looked at the log.\n● {LIMIT}": 1,  # said anew
         f"I looked at the log.\n\n{LIMIT}": 2,  # a paragraph of its own
+        f"{LIMIT}\n\nI read it": 0,
         f"API error:\n{LIMIT}": 1,
     }
     prose = {text: layout(text).is_prose(row) for text, row in (told | real).items()}
@@ -191,3 +201,8 @@ def test_a_clause_looks_at_a_part() -> None:
     asked = found[MENU]
     assert asked is not None
     assert [(one.line, one.start, one.text) for one in asked.spans] == [(2, 3, "No"), (4, 0, "Enter")]
+
+
+def test_phrases_are_pieces_of_the_patterns_of_packs_and_no_patterns_of_a_table() -> None:
+    assert not hasattr(Patterns("layout"), "press_enter")
+    assert Patterns("phrases").filled("^(?&cancel)|(?&other)") == f"^{table('phrases')['pieces']['cancel']}|(?&other)"

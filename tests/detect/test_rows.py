@@ -10,11 +10,11 @@ from stallkit.terminal.text import cells
 from tests.strategies import anything
 
 SORTS = {
-    Sort.BLANK: ["", "   ", "│", "┃   "],
+    Sort.BLANK: ["", "   ", " " * 20, "│", "┃   "],
     Sort.RULE: ["────────────", "=========", "── Plan ─────────────", "─────────── 1/3 ──", "▔▔▔▔▔▔▔▔▔▔"],
     Sort.EDGE: ["╭──────────╮", "└──────────┘", "├──────────┤", "▛▀▀▀▀▀▀▜", "│ ╭────╮ │"],
-    Sort.OPTION: ["1. Yes", "❯ 1. Yes", "│ ❯ Yes │", "[x] one", "☐ one", "a) one", "(y)es", "> Type here"],
-    Sort.HINT: ["Enter to select · Esc to cancel", "? for shortcuts", "│ ↑/↓ to navigate │", "ctrl+c to exit"],
+    Sort.OPTION: ["1. Yes", "❯ 1. Yes", "│ ❯ Yes │", "[x] one", "☐ one", "a) one", "(y)es", "> Type here", '> "so"'],
+    Sort.HINT: ["Enter to select · Esc to cancel", "? for shortcuts", "↑/↓ to move", f"{'at ' * 20}↵ open · Esc exit"],
     Sort.GAUGE: ["context left: 12%", "12.4k tokens", "model-x  $0.02", "↑ 1.2k ↓ 300"],
     Sort.SPINNER: ["⠋ Thinking", "✻ Thinking… (5s)", "* Going...", "✶ Writing it (12s)", "( ●  ) Going...", "/ Going…"],
     Sort.QUOTE: ['"Do you want to go on?"', "| He said so", "| one | two"],
@@ -25,6 +25,7 @@ SORTS = {
         "- another one",
         "Press Enter to send it.",  # a sentence about a key
         "Shall I press Enter to go on?",
+        f"{'what stands here ' * 4}and Enter to open",  # one key in many words
         "This costs 12.4k tokens.",
         f"what was used of the context: {'so much ' * 20} 12 tokens",
         "❯",
@@ -39,6 +40,8 @@ CHOICES = {
     "[ ] one": Choice(False, "", "[ ]", "one", 4),
     "☑ 3. three": Choice(False, "3", "☑", "three", 5),
     "2 (●) two": Choice(False, "2", "(●)", "two", 6),
+    "[x] ❯ one": Choice(True, "", "[x]", "one", 6),
+    "2. [ ] two": Choice(False, "2", "[ ]", "two", 7),
     "[y] allow": Choice(False, "y", "", "allow", 4),
     "b) bring it": Choice(False, "b", "", "bring it", 3),
     ">> one": Choice(True, "", "", "one", 3),
@@ -82,7 +85,7 @@ def test_the_sides_of_a_frame_are_no_text() -> None:
     for line in ("│ Yes │", "┃ Yes", "║ Yes ║", "▌ Yes", "  │ Yes      ▐"):
         row = read_row(line)
         assert (row.text, row.framed, row.column) == ("Yes", True, line.index("Y")), line
-    assert not read_row("Yes │").framed
+    assert not read_row("Yes │").framed and not read_row("| He said so").framed
 
 
 def test_what_is_only_drawn_has_no_words_and_a_hint_counts_its_keys() -> None:
@@ -103,6 +106,8 @@ def test_what_stands_in_a_frame() -> None:
     assert [box.inside(lines[row]) for row in box.rows] == ["允许"]
     outer, inner = boxes(FRAMES["one in another"][0].split("\n"))
     assert outer.holds(inner) and not inner.holds(outer) and not outer.holds(outer)
+    others = [Box(0, 3, 2, 6), Box(1, 4, 2, 6), Box(5, 7, 0, 8)]  # at its upper edge, at its lower one, below
+    assert not any(map(outer.holds, others)) and not Box(0, 4, 3, 8).holds(inner)
 
 
 @given(anything())
