@@ -169,7 +169,9 @@ def test_what_is_told_about_a_message_is_prose_and_the_message_is_none() -> None
         f"I looked at the log.\n● {LIMIT}": 1,  # said anew
         f"I looked at the log.\n\n{LIMIT}": 2,  # a paragraph of its own
         f"{LIMIT}\n\nI read it": 0,
+        f"{LIMIT}\n> show me": 0,  # a person asks about it below
         f"API error:\n{LIMIT}": 1,
+        f"API error:\n\n{LIMIT}": 2,  # what failed is not shown, it happened
     }
     prose = {text: layout(text).is_prose(row) for text, row in (told | real).items()}
     assert prose == dict.fromkeys(told, True) | dict.fromkeys(real, False)
