@@ -181,8 +181,8 @@ The **layout** set: fifteen agents and chats, 471 screens at 60x30 to 120x35, ca
 are laid out. No pack names one of them. Ten are open (`layout-agents.jsonl`, 316 screens: Axon, ClarAIty, coderio,
 DSPy Code, fluxlite, Kilo, llm-term, OpenLaoKe, windcode, yycode); five, drawn by lot with the same seed, are sealed
 (`layout-agents-aside.jsonl`, 155: clippy-code, Langrepl, minacode, nanobot, oterm). Beside them
-stand 445 screens of 308 classic programs (`layout-classic.jsonl`, and a third sealed, `layout-classic-aside.jsonl`). The
-open ones were judged before anything was mended for them: by the version before, and with the
+stand 445 screens of 308 classic programs (`layout-classic.jsonl`, and a third sealed, `layout-classic-aside.jsonl`).
+The open ones were judged before anything was mended for them: by the version before, and with the
 [layout](packs.md#parts), its signatures and the classifier as they were then.
 
 | the first look at the open ones | cases | P | R | states | sure right |

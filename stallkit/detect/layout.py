@@ -75,7 +75,7 @@ class Layout:
         """Whether a row goes on with the paragraph of the row above it."""
         one, above = self.rows[row], self.rows[row - 1]
         plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
-        return {one.sort, above.sort} <= plain and not one.says("speaks") and not one.says("said")
+        return {one.sort, above.sort} <= plain and not any(map(one.says, ("speaks", "said"))) and not above.says("said")
 
 
 @frozen
@@ -192,9 +192,9 @@ class _Reader:
                 top, bottom = self._bar(row)
                 if bottom - top < _HEIGHT:
                     yield _Field(tuple(range(top, bottom + 1)), top, bottom, "bar")
-            choice = self.rows[row].choice
-            sign = _of.sign if row == self.cursor else _of.bare_sign
-            if not (choice is not None and choice.key) and sign.match(self.rows[row].text):
+            choice, sign = self.rows[row].choice, "sign" if row == self.cursor else "bare_sign"
+            framed = any(row in box.rows for box in self.boxes)  # which is a place itself, or was refused as one
+            if not framed and not (choice is not None and choice.key) and self.rows[row].says(sign):
                 yield _Field((row,), row, row, "sign")
 
     def _low_rows(self) -> set[int]:
@@ -279,7 +279,8 @@ class _Reader:
 
     @staticmethod
     def _is_footed(below: Iterable[Row]) -> bool:
-        return any(one.says("sends") or one.says("mode") or one.sort is Sort.GAUGE for one in below)
+        keys = [one for one in below if one.text[0] not in "/@#"]  # which complete a word
+        return any(one.says("sends") or one.says("mode") or one.sort is Sort.GAUGE for one in keys)
 
     def _inner(self, place: _Field, row: int) -> str:
         """What stands in a row of a place, without a cursor that is drawn."""
@@ -297,8 +298,6 @@ class _Reader:
                 return buttons
             if choice is None or not choice.drawn or one.sort is Sort.SPINNER:
                 continue
-            if one.sort is Sort.HINT and not choice.marked:
-                continue
             if choice.marked and (_of.placeholder.match(choice.label) or self._is_typed(row, choice.column)):
                 continue
             if one.text[0] in "▶⏵" and (one.says("sends") or one.says("mode")):
@@ -309,10 +308,12 @@ class _Reader:
         return None
 
     def _is_draft(self, group: _Group) -> bool:
-        """Whether all that stands between two rules are these rows, the first of them marked: somebody writes there."""
+        """Whether these rows alone fill a frame or stand between two rules, the first marked: one writes there."""
         first, last = group.rows[0] - 1, group.rows[-1] + 1
         ruled = first >= 0 and last < len(self.rows) and {self.rows[first].sort, self.rows[last].sort} == {Sort.RULE}
-        return ruled and group.choices[0].marked and not group.choices[0].key
+        filled = group.box is not None and self._shown(group.box.rows) == [*group.rows]
+        mark = group.choices[0]
+        return (ruled or filled) and mark.marked and not mark.key and not _of.allows.match(mark.label)
 
     def _buttons(self, row: int) -> _Group | None:
         """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
@@ -485,7 +486,8 @@ class _Reader:
             if self.rows[row].sort not in (Sort.HINT, Sort.GAUGE) and not (self._is_status(row) and not last):
                 break
             last.insert(0, row)
-        hints = tuple(row for row in last if self._chooses(row) and self.rows[row].sort is Sort.HINT)
+        named = [row for row in last if self.rows[row].sort is Sort.HINT and not self.rows[row].says("mode")]
+        hints = tuple(row for row in named if self._chooses(row))
         if not hints or not self.hidden or any(map(self._works, last)):
             return (), ()
         body = self._body(last[0])

@@ -144,7 +144,7 @@ def test_another_python_or_other_code_parses_anew(cache: Path) -> None:
     assert len(list(cache.iterdir())) == 1
 
 
-def test_the_key_is_of_the_code(tmp_path: Path) -> None:
+def test_the_key_is_of_the_code_and_of_the_phrases(tmp_path: Path) -> None:
     """A copy of stallkit has the same one, until a line of it changes, with the same size and time."""
     shutil.copytree(Path(stallkit.__file__).parent, tmp_path / "stallkit", ignore=shutil.ignore_patterns("__pycache__"))
     code = "from stallkit.packs import registry; print(registry._MADE_BY)"
@@ -155,12 +155,18 @@ def test_the_key_is_of_the_code(tmp_path: Path) -> None:
         return subprocess.run(words, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
 
     assert told().strip() == str(registry._MADE_BY)
-    changed = tmp_path / "stallkit" / "detect" / "signature.py"
-    before, text = changed.stat(), changed.read_text()
-    changed.write_text(text.replace("\nAPI = 2 ", "\nAPI = 3 "))
-    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert changed.stat().st_size == before.st_size
-    assert told().strip() != str(registry._MADE_BY)
+    keys = [told()]
+    for name, old, new in (
+        ("detect/signature.py", "\nAPI = 2 ", "\nAPI = 3 "),
+        ("data/phrases.toml", "(?:cancel|abort", "(?:cancel|avert"),  # they stand in the patterns of packs
+    ):
+        changed = tmp_path / "stallkit" / name
+        before, text = changed.stat(), changed.read_text()
+        changed.write_text(text.replace(old, new))
+        os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert changed.stat().st_size == before.st_size and changed.read_text() != text
+        keys.append(told())
+    assert len(set(keys)) == 3
 
 
 def test_a_changed_file_with_the_same_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from stallkit.errors import PackFormatError
 from stallkit.packs.pack_file import parse_pack, read_pack
 from stallkit.packs.registry import load_pack
 from stallkit.terminal.keys import Keys
+from stallkit.word_tables import table
 
 GOOD = """\
 format = 1
@@ -73,6 +75,20 @@ def test_what_a_file_leaves_out() -> None:
     text = GOOD.replace('name = "acme"\npriority = 40\nforeground = ["acme", "node"]\n', "")
     pack = parse_pack(text, "p", "fallback")
     assert (pack.name, pack.priority, pack.foreground, pack.version) == ("fallback", 50, frozenset(), "0")
+
+
+def test_a_phrase_is_put_in_and_any_other_name_is_left_to_the_pattern() -> None:
+    def pattern(text: str) -> str | None:
+        old = "pattern = '^❯ \\d'"
+        assert old in GOOD
+        return parse_pack(GOOD.replace(old, f"pattern = '{text}'"), "p", "p").signatures[0].all_of[1].pattern
+
+    phrases = table("phrases")["pieces"]
+    assert pattern("^(?&press_enter) (?&cancel)$") == f"^{phrases['press_enter']} {phrases['cancel']}$"
+    assert pattern("(?P<pair>ab)(?&pair)") == "(?P<pair>ab)(?&pair)"  # what regex calls a group of the pattern
+    with pytest.raises(PackFormatError, match=r"all_of.*nobody.*is not a pattern"):
+        pattern("(?&nobody)")
+    assert all(re.search(pattern(f"(?&{name})") or "", name, re.IGNORECASE) for name in ("yes", "no", "cancel"))
 
 
 def test_line_ends_of_windows() -> None:
