@@ -194,7 +194,8 @@ class _Reader:
                     yield _Field(tuple(range(top, bottom + 1)), top, bottom, "bar")
             choice, sign = self.rows[row].choice, "sign" if row == self.cursor else "bare_sign"
             framed = any(row in box.rows for box in self.boxes)  # which is a place itself, or was refused as one
-            if not framed and not (choice is not None and choice.key) and self.rows[row].says(sign):
+            invites = row == self.cursor and self.rows[row].says("placeholder") and not self.rows[row].says("asks")
+            if not framed and not (choice is not None and choice.key) and (invites or self.rows[row].says(sign)):
                 yield _Field((row,), row, row, "sign")
 
     def _low_rows(self) -> set[int]:
@@ -308,12 +309,24 @@ class _Reader:
         return None
 
     def _is_draft(self, group: _Group) -> bool:
-        """Whether these rows alone fill a frame or stand between two rules, the first marked: one writes there."""
-        first, last = group.rows[0] - 1, group.rows[-1] + 1
-        ruled = first >= 0 and last < len(self.rows) and {self.rows[first].sort, self.rows[last].sort} == {Sort.RULE}
-        filled = group.box is not None and self._shown(group.box.rows) == [*group.rows]
+        """Whether these rows, or a sign above them with the cursor near, fill a frame or stand between two rules."""
+        rows = self._held(group)
+        held = self._shown(rows)
         mark = group.choices[0]
-        return (ruled or filled) and mark.marked and not mark.key and not _of.allows.match(mark.label)
+        if held == [*group.rows] and (group.box is not None or len(rows) == len(held)):
+            return mark.marked and not mark.key and not _of.allows.match(mark.label)
+        typed = bool(held) and self.at is not None and held[0] <= self.at <= held[-1]
+        return typed and held[0] not in group.rows and self.rows[held[0]].says("bare_sign")
+
+    def _held(self, group: _Group) -> range:
+        """The rows of the frame around rows to choose from, or those between the rules above and below them."""
+        if group.box is not None:
+            return group.box.rows
+        rules = [row for row, one in enumerate(self.rows) if one.sort is Sort.RULE]
+        top = max((row for row in rules if row < group.rows[0]), default=None)
+        bottom = min((row for row in rules if row > group.rows[-1]), default=None)
+        low = top is not None and bottom is not None and bottom - top <= _HEIGHT
+        return range((top or 0) + 1, bottom or 0) if low else range(0)
 
     def _buttons(self, row: int) -> _Group | None:
         """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
@@ -374,6 +387,9 @@ class _Reader:
         below = self._shown(range(end + 1, until))
         near = [*range(last + 1, end), *below[:6]]
         chosen = [row for row in near if self._chooses(row)]
+        spinners = [row for row in below if self.rows[row].sort is Sort.SPINNER]
+        if spinners and not chosen and ((group.box and composer is not None) or spinners[0] - end > _ABOVE):
+            return False  # it was answered
         lettered = sum(self.rows[row].says("letter_after") for row in group.rows) > 1
         if self._goes_on(
             group, [*range(last + 1, end), *below], 3 if chosen or lettered or (group.box and composer is None) else 1
@@ -391,13 +407,14 @@ class _Reader:
         asks = any(self.rows[row].says("asks") for row in asked)
         score = 2 * bool(chosen) + (self.hidden or here) + framed + group.decides + group.marked + asks + lettered
         score += (group.marked and bool(group.choices[0].key)) or bool(self.rows[first].says("button"))
-        if composer is None:  # a cursor that is seen elsewhere is where one types
-            return score >= (6 if self.seen and not here else 3)
+        quoted = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
+        if self.rows[first].says("yes_no") and not quoted and not self.rows[first].text[0].islower():
+            score += 3  # it asks and ends in its letters
+        if composer is None:
+            return score >= (6 if self._types_elsewhere(group) else 3)
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
         if said and not chosen:
             return False  # it is quoted in a message
-        if group.box and not chosen and any(self.rows[row].sort is Sort.SPINNER for row in below):
-            return False  # it was answered
         turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
         after = [
             row
@@ -408,6 +425,12 @@ class _Reader:
         alone = not after and any(self.rows[row].says("asks") for row in close)
         bound = group.box is not None or alone or bool(chosen and not after)
         return bound and bool(chosen or group.decides) and score >= _NEAR
+
+    def _types_elsewhere(self, group: _Group) -> bool:
+        """Whether the cursor is seen on another row, and not parked at the edge of an empty one."""
+        if not self.seen or self.cursor is None or self.cursor in group.rows:
+            return False
+        return self.column > 0 or bool(self.rows[self.cursor].text)
 
     def _goes_on(self, group: _Group, rows: Iterable[int], most: int) -> bool:
         """Whether more rows than that go on below what is chosen from, or one of them was said."""
