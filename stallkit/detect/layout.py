@@ -407,11 +407,11 @@ class _Reader:
         asks = any(self.rows[row].says("asks") for row in asked)
         score = 2 * bool(chosen) + (self.hidden or here) + framed + group.decides + group.marked + asks + lettered
         score += (group.marked and bool(group.choices[0].key)) or bool(self.rows[first].says("button"))
+        if composer is None:
+            return score >= (6 if self._types_elsewhere(group) else 3)
         quoted = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
         if self.rows[first].says("yes_no") and not quoted and not self.rows[first].text[0].islower():
             score += 3  # it asks and ends in its letters
-        if composer is None:
-            return score >= (6 if self._types_elsewhere(group) else 3)
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
         if said and not chosen:
             return False  # it is quoted in a message
@@ -427,10 +427,11 @@ class _Reader:
         return bound and bool(chosen or group.decides) and score >= _NEAR
 
     def _types_elsewhere(self, group: _Group) -> bool:
-        """Whether the cursor is seen on another row, and not parked at the edge of an empty one."""
-        if not self.seen or self.cursor is None or self.cursor in group.rows:
+        """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
+        if not self.seen or not self.cursor or self.cursor in group.rows:
             return False
-        return self.column > 0 or bool(self.rows[self.cursor].text)
+        parked = self.column == 0 and not self.rows[self.cursor].text
+        return not (parked and self.rows[self.cursor - 1].sort is Sort.HINT and self._chooses(self.cursor - 1))
 
     def _goes_on(self, group: _Group, rows: Iterable[int], most: int) -> bool:
         """Whether more rows than that go on below what is chosen from, or one of them was said."""

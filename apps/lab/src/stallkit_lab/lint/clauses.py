@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Iterator, Sequence
 
 from stallkit.detect.engine import Rule
+from stallkit.detect.layout import PARTS
 from stallkit.detect.matcher import compiled, region
 from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 from stallkit.detect.signature import Clause, CursorState, Signature, State
@@ -195,8 +196,8 @@ def _holds(clause: Clause, text: str) -> bool:
 
 
 def _narrows(clause: Clause) -> bool:
-    """Whether a clause saves the search on most screens: it needs a text, or looks at one line."""
-    return bool(clause.texts or clause.keywords) or clause.where in ("prompt_line", "title", "above")
+    """Whether a clause saves the search on most screens: it needs a text, or looks at one line or at a part."""
+    return bool(clause.texts or clause.keywords) or clause.where in ("prompt_line", "title", "above", *PARTS)
 
 
 def _tells(clause: Clause) -> bool:
