@@ -409,8 +409,8 @@ class _Reader:
         score += (group.marked and bool(group.choices[0].key)) or bool(self.rows[first].says("button"))
         if composer is None:
             return score >= (6 if self._types_elsewhere(group) else 3)
-        quoted = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
-        if self.rows[first].says("yes_no") and not quoted and not self.rows[first].text[0].islower():
+        shown = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
+        if self.rows[first].says("yes_no") and not shown and not self.rows[first].text[0].islower():
             score += 3  # it asks and ends in its letters
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
         if said and not chosen:
