@@ -122,8 +122,9 @@ def foreground_claim(look: Look) -> Claim | None:
     runs = f"{name} runs in the foreground and shows no prompt"
     kernel = look.snapshot.kernel
     members, readers = (kernel and kernel.members) or (), (kernel and kernel.readers) or ()
-    leads = members and all(one == members[0] for one in readers)  # nobody else of its group reads
-    silent = {name, *(members[0].names if leads else ())} & ASKS_NOTHING  # a script has a name of its own
+    leader = members[0].names if members else {kernel and kernel.foreground}  # a script has a name of its own
+    others = any(one != members[0] for one in readers if members)
+    silent = {name, *(() if others else leader)} & ASKS_NOTHING
     if silent and not (silent & RUNNERS and look.facts.listening is True):
         why = f"quoted or answered: {name} runs in the foreground and asks nothing"
         return Claim(Source.FOREGROUND, Sign.ASKS_NOTHING, State.WORKING, weight=Weight.SIGN, why=(runs, why))
