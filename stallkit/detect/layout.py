@@ -13,7 +13,7 @@ hints, a composer or a status; beside them stand the last message of the program
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
@@ -33,6 +33,7 @@ _TALL = 40  # rows of a dialog above its options, at most
 _NEAR = 4  # rows between two that belong together
 _ABOVE = 24  # rows above a composer in which a status is looked for
 _LABEL = 120  # characters of an option
+_NARROW = 30  # columns of a word that is offered
 
 Rows = tuple[int, ...]
 
@@ -134,10 +135,13 @@ class _Reader:
         self.column = cursor.column if cursor is not None else 0
 
     def layout(self) -> Layout:
-        group = self._group()
-        composer = self._composer(group)
-        if group is not None and not self._is_live(group, composer):
-            group = None
+        group = self._offered()
+        composer = None
+        if group is None:
+            group = self._group()
+            composer = self._composer(group)
+            if group is not None and not self._is_live(group, composer):
+                group = None
         dialog, hints = self._dialog(group) if group else self._panel(composer)
         if not dialog and composer is None:
             dialog, hints = self._by_keys()
@@ -291,6 +295,15 @@ class _Reader:
 
     # what is to choose from
 
+    def _offered(self) -> _Group | None:
+        """The words that may be typed at the cursor's sign, in the rows right below it, if they allow and refuse."""
+        if self.cursor is None or not self.rows[self.cursor].says("bare_sign"):
+            return None
+        rows = list(takewhile(lambda row: self.rows[row].written, range(self.cursor + 1, len(self.rows))))
+        labels = [self.rows[row].text for row in rows]
+        group = _Group(tuple(rows), tuple(Choice(False, "", "", label, 0) for label in labels), None)
+        return group if group.decides and max(map(cells, labels)) < _NARROW else None
+
     def _group(self) -> _Group | None:
         """The lowest rows that are to choose from."""
         for row in range(len(self.rows) - 1, -1, -1):
@@ -385,7 +398,7 @@ class _Reader:
         if any(end < box.top < until for box in self.boxes) or (group.box and _of.speaker.match(group.box.title)):
             return False
         below = self._shown(range(end + 1, until))
-        near = [*range(last + 1, end), *below[:6]]
+        near = [*(group.rows if len(group.rows) == 1 else ()), *range(last + 1, end), *below[:6]]
         chosen = [row for row in near if self._chooses(row)]
         spinners = [row for row in below if self.rows[row].sort is Sort.SPINNER]
         if spinners and not chosen and ((group.box and composer is not None) or spinners[0] - end > _ABOVE):
@@ -564,7 +577,7 @@ class _Reader:
                 others += not (ticked or goes_with or one.sort in (Sort.HINT, Sort.GAUGE))
                 if others > 2:
                     break
-                if one.sort is Sort.GAUGE:
+                if one.sort is Sort.GAUGE and not one.framed:
                     found.append(row)
         return tuple(sorted(found))
 
