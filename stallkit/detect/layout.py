@@ -400,6 +400,8 @@ class _Reader:
         below = self._shown(range(end + 1, until))
         near = [*(group.rows if len(group.rows) == 1 else ()), *range(last + 1, end), *below[:6]]
         chosen = [row for row in near if self._chooses(row)]
+        if self._turns_at_cursor():
+            return False  # it was answered
         spinners = [row for row in below if self.rows[row].sort is Sort.SPINNER]
         if spinners and not chosen and ((group.box and composer is not None) or spinners[0] - end > _ABOVE):
             return False  # it was answered
@@ -423,6 +425,7 @@ class _Reader:
         if composer is None:
             return score >= (6 if self._types_elsewhere(group) else 3)
         shown = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
+        shown = shown or self._is_fenced(first)
         if self.rows[first].says("yes_no") and not shown and not self.rows[first].text[0].islower():
             score += 3  # it asks and ends in its letters
         said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
@@ -463,6 +466,14 @@ class _Reader:
         texts = [self.rows[row] for row in said if row >= end and self.rows[row].sort is Sort.TEXT]
         ends = any(one.says("sentence") for one in texts)
         return ends or len(said) > most or any(map(self._speaks, said))
+
+    def _turns_at_cursor(self) -> bool:
+        """Whether the cursor is seen behind a spinner, as a program leaves it that is at work."""
+        return self.seen and self.cursor is not None and self.rows[self.cursor].sort is Sort.SPINNER
+
+    def _is_fenced(self, row: int) -> bool:
+        """Whether a row stands in a block of code."""
+        return sum(one.text.startswith("```") for one in self.rows[:row]) % 2 == 1
 
     def _asks_number(self, end: int) -> bool:
         return self.at is not None and self.at > end and self.rows[self.at].says("number")
@@ -512,6 +523,9 @@ class _Reader:
             asks = any(self.rows[row].says("asks") for row in rows)
             sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(map(self._chooses, keys))
             low = box.bottom >= len(self.rows) - _REACH and composer is None
+            drawn = self.lines[box.top][: box.left].endswith(("+", "-"))
+            if drawn or self._is_fenced(box.top) or self._turns_at_cursor():
+                continue  # it was answered, or is a picture
             if keys and not _of.speaker.match(box.title) and ((inner and low) or sure):
                 return rows, tuple(keys)
         return (), ()
@@ -566,6 +580,8 @@ class _Reader:
         others = 0
         for row in reversed(above):
             one = self.rows[row]
+            if asks and one.sort is not Sort.SPINNER:
+                break
             if self._works(row) and not (one.sort is Sort.HINT and one.keys > 2):
                 if one.sort is Sort.SPINNER or not others:
                     found.append(row)

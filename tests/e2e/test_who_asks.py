@@ -53,7 +53,7 @@ def test_a_job_in_the_background_does_not_run_a_half_typed_line(server: Server, 
     ("script", "reason"),
     [
         ("seq 99 > long; less -P'Press any key to continue...' long", "less is in the foreground"),
-        (f"{PAUSE}; exec -a installer cat", "installer (cat) reads the terminal, and asks nothing"),
+        (f"{PAUSE}; exec -a installer cat", "installer runs in the foreground and asks nothing"),
         (f"{PAUSE}; PS1= exec bash --norc --noprofile --noediting", "runs no script"),
         (f"{PAUSE}; PS1= bash --norc --noprofile -i", "runs no script"),
         (f"set -m; (sleep 1000) & {PAUSE}; read -n1", "in the background: it may have written the prompt"),
