@@ -488,10 +488,12 @@ def test_a_client_shows_it_as_it_is(server: Server, tmp_path: Path) -> None:
 WATCH = """
 import asyncio, sys
 from stallkit_supervisor import Supervisor
+from stallkit_supervisor.sources import sources_for
 from stallkit.transports.base import Options
 
 async def watch():
-    async with Supervisor(everything=True, policy="observe", options=Options(tmux_socket_path=sys.argv[1])) as watching:
+    panes = sources_for([], Options(tmux_socket_path=sys.argv[1]), everything=True, listen="auto")
+    async with Supervisor(policy="observe", sources=panes) as watching:
         async for event in watching:
             pass
 

@@ -54,7 +54,9 @@ def _unnamed(state: SessionState, verdict: Verdict, snapshot: Snapshot) -> str |
         return None
     asks = verdict.kind in (Kind.PERMISSION, Kind.QUESTION)
     sure = verdict.state is State.IDLE and verdict.certainty is Certainty.SURE
-    chats = sure or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
+    match = verdict.match if verdict.state is State.IDLE else None
+    form = match is not None and match.pack.general  # a composer, or the prompt of a chat
+    chats = sure or form or ((verdict.state is State.IDLE or asks) and talks(verdict.detection.screen))
     kernel = snapshot.kernel
     first = next(iter(kernel.readers or kernel.members), None) if kernel else None
     return ((first.script if first else None) or snapshot.foreground) if chats else state.notice.unnamed
