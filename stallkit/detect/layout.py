@@ -18,7 +18,7 @@ from typing import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
-from stallkit.detect.rows import Box, Choice, Row, Sort, boxes, read_row
+from stallkit.detect.rows import Box, Choice, Group, Row, Sort, boxes, ends, fits, read_row
 from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
 from stallkit.word_tables import Patterns
@@ -32,7 +32,6 @@ _HEIGHT = 12  # rows of a composer, at most
 _TALL = 40  # rows of a dialog above its options, at most
 _NEAR = 4  # rows between two that belong together
 _ABOVE = 24  # rows above a composer in which a status is looked for
-_LABEL = 120  # characters of an option
 _NARROW = 30  # columns of a word that is offered
 
 Rows = tuple[int, ...]
@@ -77,25 +76,6 @@ class Layout:
         one, above = self.rows[row], self.rows[row - 1]
         plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
         return {one.sort, above.sort} <= plain and not any(map(one.says, ("speaks", "said"))) and not above.says("said")
-
-
-@frozen
-class _Group:
-    """Rows to choose from, or answers side by side on one row."""
-
-    rows: Rows
-    choices: tuple[Choice, ...]
-    box: Box | None
-
-    @property
-    def marked(self) -> bool:
-        return any(one.marked for one in self.choices)
-
-    @property
-    def decides(self) -> bool:
-        """Whether one answer allows and another refuses."""
-        labels = [one.label for one in self.choices]
-        return any(map(_of.allows.match, labels)) and any(map(_of.refuses.match, labels))
 
 
 @frozen
@@ -168,7 +148,7 @@ class _Reader:
 
     # the composer
 
-    def _composer(self, group: _Group | None) -> _Field | None:
+    def _composer(self, group: Group | None) -> _Field | None:
         """The lowest place to write in with nothing framed, said or chosen from below; one whose title says so wins."""
         for box in self.boxes:
             if box.bottom - box.top <= _HEIGHT and _of.placeholder.match(box.title):
@@ -219,7 +199,7 @@ class _Reader:
             bottom += 1
         return top, bottom
 
-    def _is_menu_below(self, group: _Group, place: _Field) -> bool:
+    def _is_menu_below(self, group: Group, place: _Field) -> bool:
         """Whether rows below are chosen from by keys, and do not complete the word that is typed there."""
         if group.rows[0] <= place.bottom:
             return False
@@ -295,16 +275,16 @@ class _Reader:
 
     # what is to choose from
 
-    def _offered(self) -> _Group | None:
+    def _offered(self) -> Group | None:
         """The words that may be typed at the cursor's sign, in the rows right below it, if they allow and refuse."""
         if self.cursor is None or not self.rows[self.cursor].says("bare_sign"):
             return None
         rows = list(takewhile(lambda row: self.rows[row].written, range(self.cursor + 1, len(self.rows))))
         labels = [self.rows[row].text for row in rows]
-        group = _Group(tuple(rows), tuple(Choice(False, "", "", label, 0) for label in labels), None)
+        group = Group(tuple(rows), tuple(Choice(False, "", "", label, 0) for label in labels), None)
         return group if group.decides and max(map(cells, labels)) < _NARROW else None
 
-    def _group(self) -> _Group | None:
+    def _group(self) -> Group | None:
         """The lowest rows that are to choose from."""
         for row in range(len(self.rows) - 1, -1, -1):
             one, choice = self.rows[row], self.rows[row].choice
@@ -321,7 +301,7 @@ class _Reader:
                 return None if 2 * names > len(group.choices) else group  # they complete a command
         return None
 
-    def _is_draft(self, group: _Group) -> bool:
+    def _is_draft(self, group: Group) -> bool:
         """Whether these rows, or a sign above them with the cursor near, fill a frame or stand between two rules."""
         rows = self._held(group)
         held = self._shown(rows)
@@ -331,7 +311,7 @@ class _Reader:
         typed = bool(held) and self.at is not None and held[0] <= self.at <= held[-1]
         return typed and held[0] not in group.rows and self.rows[held[0]].says("bare_sign")
 
-    def _held(self, group: _Group) -> range:
+    def _held(self, group: Group) -> range:
         """The rows of the frame around rows to choose from, or those between the rules above and below them."""
         if group.box is not None:
             return group.box.rows
@@ -341,7 +321,7 @@ class _Reader:
         low = top is not None and bottom is not None and bottom - top <= _HEIGHT
         return range((top or 0) + 1, bottom or 0) if low else range(0)
 
-    def _buttons(self, row: int) -> _Group | None:
+    def _buttons(self, row: int) -> Group | None:
         """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
         one, line = self.rows[row], self.lines[row]
         drawn = 0 < row < len(self.lines) - 1 and "▔▔▔▔▔▔" in self.lines[row - 1] and "▁▁▁▁▁▁" in self.lines[row + 1]
@@ -350,7 +330,7 @@ class _Reader:
         else:
             labels = _of.gap.split(one.text) if drawn and "▊" not in line else one.answers
         choices = tuple(Choice(False, "", "", label, self.rows[row].column) for label in labels)
-        return _Group((row,), choices, self._box_of(row)) if choices else None
+        return Group((row,), choices, self._box_of(row)) if choices else None
 
     def _is_typed(self, row: int, column: int) -> bool:
         """Whether the cursor is seen behind a mark, as it is where one types, and not where one chooses."""
@@ -360,7 +340,7 @@ class _Reader:
         held = [box for box in self.boxes if row in box.rows]
         return min(held, key=lambda box: box.bottom - box.top, default=None)
 
-    def _around(self, row: int, anchor: Choice) -> _Group | None:
+    def _around(self, row: int, anchor: Choice) -> Group | None:
         """The rows whose labels begin where one's does, up and down to what is none."""
         box = self._box_of(row)
         inside = box.rows if box else range(len(self.rows))
@@ -371,9 +351,9 @@ class _Reader:
                 one = self.rows[at]
                 if one.choice is not None and one.choice.marked and gap and not (anchor.key and one.choice.key):
                     break  # the selected row of another list
-                if one.choice is not None and one.framed == self.rows[row].framed and _fits(one, one.choice, anchor):
+                if one.choice is not None and one.framed == self.rows[row].framed and fits(one, one.choice, anchor):
                     found[at], gap = one.choice, 0
-                elif one.text and (one.framed != self.rows[row].framed or _ends(one, anchor)):
+                elif one.text and (one.framed != self.rows[row].framed or ends(one, anchor)):
                     break
                 else:
                     gap += 1 if one.text else 2
@@ -384,9 +364,9 @@ class _Reader:
         several = sum(bool(one.key) for one in choices) > 1 or sum(bool(one.box) for one in choices) > 1
         keys = box is not None and any(map(self._chooses, box.rows))
         enough = (marks == 1 and bool(len(rows) > 1 or anchor.key or keys)) or (marks == 0 and several)
-        return _Group(rows, choices, box) if enough else None
+        return Group(rows, choices, box) if enough else None
 
-    def _is_live(self, group: _Group, composer: _Field | None) -> bool:
+    def _is_live(self, group: Group, composer: _Field | None) -> bool:
         """Whether rows are asked for now: nothing goes on below them, and enough says that they are chosen from."""
         first, last = group.rows[0], group.rows[-1]
         end = group.box.bottom if group.box else last
@@ -442,14 +422,14 @@ class _Reader:
         bound = group.box is not None or alone or bool(chosen and not after)
         return bound and bool(chosen or group.decides) and score >= _NEAR
 
-    def _types_elsewhere(self, group: _Group) -> bool:
+    def _types_elsewhere(self, group: Group) -> bool:
         """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
         if not self.seen or not self.cursor or self.cursor in group.rows:
             return False
         parked = self.column == 0 and not self.rows[self.cursor].text
         return not (parked and self.rows[self.cursor - 1].sort is Sort.HINT and self._chooses(self.cursor - 1))
 
-    def _goes_on(self, group: _Group, rows: Iterable[int], most: int) -> bool:
+    def _goes_on(self, group: Group, rows: Iterable[int], most: int) -> bool:
         """Whether more rows than that go on below what is chosen from, or one of them was said."""
         end = group.box.bottom if group.box else group.rows[-1] + 1
         rules = [row for row in rows if self.rows[row].sort is Sort.RULE]
@@ -496,7 +476,7 @@ class _Reader:
 
     # dialogs
 
-    def _dialog(self, group: _Group) -> tuple[Rows, Rows]:
+    def _dialog(self, group: Group) -> tuple[Rows, Rows]:
         """The rows of a dialog, and those of its keys."""
         box = group.box
         first, last = (box.top + 1, box.bottom) if box else (self._question(group.rows[0]), group.rows[-1] + 1)
@@ -607,20 +587,3 @@ class _Reader:
             if goes_on:
                 found.append(row)
         return tuple(found)
-
-
-def _fits(row: Row, choice: Choice, anchor: Choice) -> bool:
-    """Whether a row is one of those to choose from of which another is one."""
-    if row.sort in (Sort.HINT, Sort.SPINNER) and not choice.drawn and not row.says("letter_after"):
-        return False
-    if anchor.marked and abs(choice.column - anchor.column) < 2 and bool(anchor.key) == bool(choice.key):
-        return len(choice.label) < _LABEL
-    if anchor.key or anchor.box:
-        alike = (bool(choice.key), bool(choice.box)) == (bool(anchor.key), bool(anchor.box))
-        return alike and abs(choice.column - anchor.column) < _NEAR
-    return choice.column == anchor.column and not (choice.key or choice.box) and len(choice.label) < _LABEL
-
-
-def _ends(row: Row, anchor: Choice) -> bool:
-    """Whether no row to choose from follows beyond it."""
-    return row.column < anchor.column - 1 or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)

@@ -11,10 +11,12 @@ from attrs import field, frozen
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
 
-__all__ = ["Box", "Choice", "Row", "Sort", "boxes", "read_row"]
+__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "read_row"]
 
 _of = Patterns("layout")
 _WIDE = 160  # characters of a row: a longer one is a text
+_LABEL = 120  # characters of an option
+_NEAR = 4  # columns by which the labels of options may differ
 
 
 class Sort(StrEnum):
@@ -109,6 +111,25 @@ class Box:
         return self.top < other.top and other.bottom < self.bottom and self.left <= other.left
 
 
+@frozen
+class Group:
+    """Rows to choose from, or answers side by side on one row."""
+
+    rows: tuple[int, ...]
+    choices: tuple[Choice, ...]
+    box: Box | None
+
+    @property
+    def marked(self) -> bool:
+        return any(one.marked for one in self.choices)
+
+    @property
+    def decides(self) -> bool:
+        """Whether one answer allows and another refuses."""
+        labels = [one.label for one in self.choices]
+        return any(map(_of.allows.match, labels)) and any(map(_of.refuses.match, labels))
+
+
 @lru_cache(maxsize=16_384)  # most rows are as they were in the look before
 def read_row(line: str) -> Row:
     """A row without the sides of its frames, and what it is by itself.
@@ -180,3 +201,20 @@ def _bottom(lines: Sequence[str], top: int, left: int, right: int) -> int | None
 def _between(line: str, left: int, right: int) -> str:
     """The cells of a row from one column up to another."""
     return line[left:right] if cells(line) == len(line) else cut(line, right)[len(cut(line, left)) :]
+
+
+def fits(row: Row, choice: Choice, anchor: Choice) -> bool:
+    """Whether a row is one of those to choose from of which another is one."""
+    if row.sort in (Sort.HINT, Sort.SPINNER) and not choice.drawn and not row.says("letter_after"):
+        return False
+    if anchor.marked and abs(choice.column - anchor.column) < 2 and bool(anchor.key) == bool(choice.key):
+        return len(choice.label) < _LABEL
+    if anchor.key or anchor.box:
+        alike = (bool(choice.key), bool(choice.box)) == (bool(anchor.key), bool(anchor.box))
+        return alike and abs(choice.column - anchor.column) < _NEAR
+    return choice.column == anchor.column and not (choice.key or choice.box) and len(choice.label) < _LABEL
+
+
+def ends(row: Row, anchor: Choice) -> bool:
+    """Whether no row to choose from follows beyond it."""
+    return row.column < anchor.column - 1 or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)
