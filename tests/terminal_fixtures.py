@@ -66,6 +66,16 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     made.end()
 
 
+@pytest.fixture
+def terminal(house: House) -> Iterator[Server]:
+    """A tmux server of its own to type `stallkit` in, beside the one of the house."""
+    folder = house.folder / "s"
+    folder.mkdir()
+    made = Server(folder)
+    yield made
+    made.end()
+
+
 @pytest.fixture(scope="module")
 def dead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """With a session `a` that exited with 3, and one that lives; for those who only look."""

@@ -19,9 +19,9 @@ from stallkit.terminal.text import cells
 __all__ = ["Drawn", "drawn", "lines", "plain_parts"]
 
 _UNREAD = "unread"  # a row below what takes keys, such as a program's list of tasks
-_SHORT = 3  # letters of a word where the terminal is narrow
+_SHORT = 3  # letters of a word if the terminal is narrow
 _LEAST = 10  # columns of the screen's text, however narrow the terminal
-_FRAMES = " " + "".join(map(chr, range(0x2500, 0x25A0)))  # box drawing and blocks: no loss where it is cut off
+_FRAMES = " " + "".join(map(chr, range(0x2500, 0x25A0)))  # box drawing and blocks: no loss if it is cut off
 _STYLES: Mapping[str, Mapping[str, Any]] = {  # of the last part that a row belongs to
     "dialog": {"fg": "yellow"},
     "options": {"fg": "yellow", "bold": True},
@@ -47,11 +47,7 @@ def drawn(screen: Screen) -> tuple[Drawn, ...]:
     text = "\n".join(line.rstrip() for line in screen.lines).rstrip("\n")
     texts = redact(text).split("\n") if text else []  # together: a secret may go on in the next row
     return tuple(
-        Drawn(
-            row.sort if row else None,
-            tuple(part for part in PARTS if number in layout.parts.get(part, ())),
-            line,
-        )
+        Drawn(row.sort if row else None, layout.names(number), line)
         for number, (row, line) in enumerate(zip_longest(layout.rows, texts, fillvalue=None))
         if line is not None
     )
@@ -66,7 +62,7 @@ def plain_parts(rows: tuple[Drawn, ...]) -> dict[str, list[int]]:
 def lines(rows: tuple[Drawn, ...], width: int | None) -> Iterator[str]:
     """Each row with its number, its parts, its sort and its text, under a head; `width` is that of a terminal.
 
-    Where that is too narrow there is no head, words are short, and the text goes on below itself.
+    If that is too narrow there is no head, words are short, and the text goes on below itself.
     """
     said = [(" ".join(row.parts), str(row.sort or _UNREAD), shown(row.text)) for row in rows]
     head = ("part", "sort", "screen")

@@ -1,6 +1,6 @@
 """The parts of a screen: dialog, composer, status, what was said.  Read once, from the bottom up.  Pure.
 
-A part is *live* where nothing that answers it or goes on stands below.  Only what is live is a dialog, its options and
+A part is *live* if nothing that answers it or goes on stands below.  Only what is live is a dialog, its options and
 hints, a composer or a status; beside them stand the last message of the program and the words of the person.
 
 >>> from stallkit.terminal.screen import Screen
@@ -44,13 +44,17 @@ class Layout:
     rows: tuple[Row, ...]
     parts: Mapping[str, Rows] = field(factory=dict, hash=False)
 
+    def names(self, row: int) -> tuple[str, ...]:
+        """The parts that a row belongs to."""
+        return tuple(part for part in PARTS if row in self.parts.get(part, ()))
+
     def text(self, part: str) -> str:
-        """What stands in a part, a row each; empty where the screen has none."""
+        """What stands in a part, a row each; empty if the screen has none."""
         region = self.region(part)
         return region.text if region else ""
 
     def region(self, part: str) -> Region | None:
-        """The part as a region; rows between that belong to none are blank.  None where the screen has none."""
+        """The part as a region; rows between that belong to none are blank.  None if the screen has none."""
         own = self.parts.get(part, ())
         if not own:
             return None
@@ -134,13 +138,16 @@ class _Reader:
         parts = {
             "dialog": dialog,
             "options": group.rows if group else (),
-            "hints": hints or tuple(row for row in below if self.rows[row].sort is Sort.HINT and not self._works(row)),
+            "hints": hints or tuple(row for row in below if self._is_hint(row)),
             "composer": composer.rows if composer else (),
             "status": status,
             "message": tuple(row for row in since if self.rows[row].written and row not in status),
             "person": person,
         }
         return Layout(self.rows, {name: rows for name, rows in parts.items() if rows})
+
+    def _is_hint(self, row: int) -> bool:
+        return self.rows[row].sort is Sort.HINT and not self.rows[row].works
 
     def _shown(self, rows: Iterable[int]) -> list[int]:
         """Those of the rows that have a text."""
@@ -362,72 +369,104 @@ class _Reader:
         choices = tuple(found[at] for at in rows)
         marks = sum(one.marked for one in choices)
         several = sum(bool(one.key) for one in choices) > 1 or sum(bool(one.box) for one in choices) > 1
-        keys = box is not None and any(map(self._chooses, box.rows))
+        keys = box is not None and any(self.rows[row].chooses for row in box.rows)
         enough = (marks == 1 and bool(len(rows) > 1 or anchor.key or keys)) or (marks == 0 and several)
         return Group(rows, choices, box) if enough else None
 
     def _is_live(self, group: Group, composer: _Field | None) -> bool:
         """Whether rows are asked for now: nothing goes on below them, and enough says that they are chosen from."""
-        first, last = group.rows[0], group.rows[-1]
-        end = group.box.bottom if group.box else last
-        until = composer.top if composer is not None and composer.top > end else len(self.rows)
-        if composer is not None and composer.bottom < first:
+        if composer is not None and composer.bottom < group.rows[0]:
             return False  # a list below a composer: what is typed there chooses
-        if self.cursor in group.rows and self._is_typed(self.cursor or 0, group.choices[0].column + 2):
+        end, last = group.end, group.rows[-1]
+        until = composer.top if composer is not None and composer.top > end else len(self.rows)
+        if any(end < box.top < until for box in self.boxes):
             return False
-        if any(end < box.top < until for box in self.boxes) or (group.box and _of.speaker.match(group.box.title)):
+        below, alone = self._shown(range(end + 1, until)), composer is None
+        own = group.rows if len(group.rows) == 1 else ()
+        chosen = [row for row in (*own, *range(last + 1, end), *below[:6]) if self.rows[row].chooses]
+        if self._is_answered(group, below, chosen, alone) or self._is_list(group, chosen, alone):
             return False
-        below = self._shown(range(end + 1, until))
-        near = [*(group.rows if len(group.rows) == 1 else ()), *range(last + 1, end), *below[:6]]
-        chosen = [row for row in near if self._chooses(row)]
-        if self._turns_at_cursor():
-            return False  # it was answered
-        spinners = [row for row in below if self.rows[row].sort is Sort.SPINNER]
-        if spinners and not chosen and ((group.box and composer is not None) or spinners[0] - end > _ABOVE):
-            return False  # it was answered
-        lettered = sum(self.rows[row].says("letter_after") for row in group.rows) > 1
-        if self._goes_on(
-            group, [*range(last + 1, end), *below], 3 if chosen or lettered or (group.box and composer is None) else 1
-        ):
-            return False
-        boxed = any(one.box for one in group.choices)
-        keyed = chosen and composer is None
-        if not (group.marked or lettered or boxed or keyed or len(group.rows) == 1 or self._asks_number(end)):
-            return False  # a list of numbers that nobody asks for
-        framed, asked = group.box is not None or self.rows[first].framed, range(max(0, first - 8), first)
-        quoted = [self.rows[row].text[:1] for row in range(self._question(first), first)]
-        if not framed and not chosen and {"⎿", "└"} & set(quoted):
-            return False  # what a tool printed
-        here = self.cursor in group.rows
-        asks = any(self.rows[row].says("asks") for row in asked)
-        score = 2 * bool(chosen) + (self.hidden or here) + framed + group.decides + group.marked + asks + lettered
-        score += (group.marked and bool(group.choices[0].key)) or bool(self.rows[first].says("button"))
-        if composer is None:
+        score = self._score(group, chosen)
+        if alone:
             return score >= (6 if self._types_elsewhere(group) else 3)
-        shown = any(self.rows[row].says("yes_no") for row in asked) or Layout(self.rows).is_prose(first)
-        shown = shown or self._is_fenced(first)
-        if self.rows[first].says("yes_no") and not shown and not self.rows[first].text[0].islower():
-            score += 3  # it asks and ends in its letters
-        said = group.box.title if group.box else any(map(self._speaks, range(self._question(first), first)))
+        return self._is_asked_over(group, below, chosen, score)
+
+    def _is_answered(self, group: Group, below: list[int], chosen: list[int], alone: bool) -> bool:
+        """Whether somebody types there or said it, or what is below goes on; `alone`: with no composer."""
+        if self.cursor in group.rows and self._is_typed(self.cursor or 0, group.choices[0].column + 2):
+            return True
+        if self._turns_at_cursor() or (group.box and _of.speaker.match(group.box.title)):
+            return True
+        spinner = next((row for row in below if self.rows[row].sort is Sort.SPINNER), None)
+        if spinner is not None and not chosen and ((group.box and not alone) or spinner - group.end > _ABOVE):
+            return True
+        most = 3 if chosen or self._is_lettered(group) or (group.box and alone) else 1
+        return self._goes_on(group, [*range(group.rows[-1] + 1, group.end), *below], most)
+
+    def _is_list(self, group: Group, chosen: list[int], alone: bool) -> bool:
+        """Whether it is a list of numbers that nobody asks for, or what a tool printed."""
+        drawn = group.marked or self._is_lettered(group) or any(one.box for one in group.choices)
+        if not (drawn or len(group.rows) == 1 or (chosen and alone) or self._asks_number(group.end)):
+            return True
+        first = group.rows[0]
+        begins = {self.rows[row].text[:1] for row in range(self._question(first), first)}
+        return not self._is_framed(group) and not chosen and bool({"⎿", "└"} & begins)
+
+    def _score(self, group: Group, chosen: list[int]) -> int:
+        """How much says that rows are chosen from."""
+        first = group.rows[0]
+        here = self.cursor in group.rows
+        asks = any(self.rows[row].says("asks") for row in range(max(0, first - 8), first))
+        keyed = group.marked and bool(group.choices[0].key)
+        signs = (
+            self.hidden or here,
+            self._is_framed(group),
+            group.decides,
+            group.marked,
+            asks,
+            self._is_lettered(group),
+        )
+        return 2 * bool(chosen) + sum(signs) + (keyed or self.rows[first].says("button"))
+
+    def _is_asked_over(self, group: Group, below: list[int], chosen: list[int], score: int) -> bool:
+        """Whether rows are asked for over a composer, and not quoted in a message."""
+        first, framed = group.rows[0], self._is_framed(group)
+        score += 3 * self._asks_letters(first)
+        spoken = any(one.speaks for one in self.rows[self._question(first) : first])
+        said = group.box.title if group.box else spoken
         if said and not chosen:
-            return False  # it is quoted in a message
+            return False
         turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
         after = [
             row
             for row in below
-            if (not chosen or row > chosen[-1]) and not (self._is_status(row) or self.rows[row].sort is turns)
+            if (not chosen or row > chosen[-1]) and not (self.rows[row].is_status or self.rows[row].sort is turns)
         ]
-        close = range(max(0, first - (8 if framed else 3)), first + 1)
-        alone = not after and any(self.rows[row].says("asks") for row in close)
-        bound = group.box is not None or alone or bool(chosen and not after)
+        near = range(max(0, first - (8 if framed else 3)), first + 1)
+        last = not after and any(self.rows[row].says("asks") for row in near)
+        bound = group.box is not None or last or bool(chosen and not after)
         return bound and bool(chosen or group.decides) and score >= _NEAR
+
+    def _asks_letters(self, row: int) -> bool:
+        """Whether a row asks and ends in the letters of its answers, and is not shown in a text."""
+        one = self.rows[row]
+        if not one.says("yes_no") or one.text[0].islower() or self._is_fenced(row):
+            return False
+        again = any(above.says("yes_no") for above in self.rows[max(0, row - 8) : row])
+        return not again and not Layout(self.rows).is_prose(row)
+
+    def _is_framed(self, group: Group) -> bool:
+        return group.box is not None or self.rows[group.rows[0]].framed
+
+    def _is_lettered(self, group: Group) -> bool:
+        return sum(self.rows[row].says("letter_after") for row in group.rows) > 1
 
     def _types_elsewhere(self, group: Group) -> bool:
         """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
         if not self.seen or not self.cursor or self.cursor in group.rows:
             return False
-        parked = self.column == 0 and not self.rows[self.cursor].text
-        return not (parked and self.rows[self.cursor - 1].sort is Sort.HINT and self._chooses(self.cursor - 1))
+        above, parked = self.rows[self.cursor - 1], self.column == 0 and not self.rows[self.cursor].text
+        return not (parked and above.sort is Sort.HINT and above.chooses)
 
     def _goes_on(self, group: Group, rows: Iterable[int], most: int) -> bool:
         """Whether more rows than that go on below what is chosen from, or one of them was said."""
@@ -441,11 +480,10 @@ class _Reader:
             if row not in preview
             and self.rows[row].sort in plain
             and self.rows[row].column <= group.choices[0].column
-            and not (self._chooses(row) or (row > end and self.rows[row].says("status")))
+            and not (self.rows[row].chooses or (row > end and self.rows[row].says("status")))
         ]
-        texts = [self.rows[row] for row in said if row >= end and self.rows[row].sort is Sort.TEXT]
-        ends = any(one.says("sentence") for one in texts)
-        return ends or len(said) > most or any(map(self._speaks, said))
+        ended = any(self.rows[row].sort is Sort.TEXT and self.rows[row].says("sentence") for row in said if row >= end)
+        return ended or len(said) > most or any(self.rows[row].speaks for row in said)
 
     def _turns_at_cursor(self) -> bool:
         """Whether the cursor is seen behind a spinner, as a program leaves it that is at work."""
@@ -458,29 +496,13 @@ class _Reader:
     def _asks_number(self, end: int) -> bool:
         return self.at is not None and self.at > end and self.rows[self.at].says("number")
 
-    def _is_status(self, row: int) -> bool:
-        one = self.rows[row]
-        return one.sort in (Sort.GAUGE, Sort.EDGE) or one.says("segments")
-
-    def _speaks(self, row: int) -> bool:
-        """Whether a row begins what a program says."""
-        one = self.rows[row]
-        return one.column < 4 and not one.framed and not one.keys and one.says("speaks")
-
-    def _chooses(self, row: int) -> bool:
-        """Whether a row says which key chooses, or leaves."""
-        one = self.rows[row]
-        if one.says("sends") and not one.says("leaves"):
-            return False  # keys of a composer
-        return one.says("chooses") and one.sort is not Sort.SPINNER and not one.says("sentence")
-
     # dialogs
 
     def _dialog(self, group: Group) -> tuple[Rows, Rows]:
         """The rows of a dialog, and those of its keys."""
         box = group.box
         first, last = (box.top + 1, box.bottom) if box else (self._question(group.rows[0]), group.rows[-1] + 1)
-        hints = tuple(row for row in range(group.rows[-1] + 1, min(len(self.rows), last + 8)) if self._chooses(row))
+        hints = tuple(row for row in range(group.rows[-1] + 1, min(len(self.rows), last + 8)) if self.rows[row].chooses)
         return tuple(sorted({*self._shown(range(first, last)), *hints, *group.rows})), hints
 
     def _question(self, first: int) -> int:
@@ -490,7 +512,7 @@ class _Reader:
             apart = one.sort in (Sort.RULE, Sort.EDGE) or one.framed != self.rows[first].framed
             if apart or one.says("said"):
                 return row + 1
-            if self._speaks(row):
+            if self.rows[row].speaks:
                 return row
         return max(0, first - _TALL)
 
@@ -498,10 +520,10 @@ class _Reader:
         """A frame with a question or a field in it, and below that the keys that take an answer."""
         for box in sorted(self.boxes, key=lambda box: box.bottom - box.top, reverse=True):
             rows = tuple(self._shown(box.rows))
-            keys = [row for row in rows[-3:] if self._chooses(row) or self.rows[row].sort is Sort.HINT]
+            keys = [row for row in rows[-3:] if self.rows[row].chooses or self.rows[row].sort is Sort.HINT]
             inner = any(box.holds(one) and one.left > box.left for one in self.boxes)
             asks = any(self.rows[row].says("asks") for row in rows)
-            sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(map(self._chooses, keys))
+            sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(self.rows[row].chooses for row in keys)
             low = box.bottom >= len(self.rows) - _REACH and composer is None
             drawn = self.lines[box.top][: box.left].endswith(("+", "-"))
             if drawn or self._is_fenced(box.top) or self._turns_at_cursor():
@@ -514,15 +536,15 @@ class _Reader:
         """What is left or chosen from by keys that the last rows name, with no cursor to be seen."""
         last: list[int] = []
         for row in reversed([row for row, one in enumerate(self.rows) if one.written]):
-            if self.rows[row].sort not in (Sort.HINT, Sort.GAUGE) and not (self._is_status(row) and not last):
+            if self.rows[row].sort not in (Sort.HINT, Sort.GAUGE) and not (self.rows[row].is_status and not last):
                 break
             last.insert(0, row)
         named = [row for row in last if self.rows[row].sort is Sort.HINT and not self.rows[row].says("mode")]
-        hints = tuple(row for row in named if self._chooses(row))
-        if not hints or not self.hidden or any(map(self._works, last)):
+        hints = tuple(row for row in named if self.rows[row].chooses)
+        if not hints or not self.hidden or any(self.rows[row].works for row in last):
             return (), ()
         body = self._body(last[0])
-        if any(map(self._works, body[-2:])):
+        if any(self.rows[row].works for row in body[-2:]):
             return (), ()
         return ((*body, *hints), hints) if body else ((), ())
 
@@ -530,7 +552,7 @@ class _Reader:
         """What stands above keys, frames and all, up to what was said."""
         found: list[int] = []
         for row in range(end - 1, max(-1, end - _TALL), -1):
-            if self._speaks(row):
+            if self.rows[row].speaks:
                 break
             if self.rows[row].text.startswith("@@ "):
                 return []  # a picture of it
@@ -539,17 +561,6 @@ class _Reader:
         return found
 
     # what stands around
-
-    def _works(self, row: int) -> bool:
-        """Whether a row says that something is done now; not where it lists all keys of a program."""
-        one = self.rows[row]
-        if one.sort is Sort.SPINNER:
-            return one.column < 40
-        if one.says("retries") and not one.framed:
-            return True
-        if one.sort is Sort.OPTION or one.framed or one.keys > _NEAR or len(one.text) > 160 or one.text.endswith("."):
-            return False
-        return one.says("works")
 
     def _status(self, end: int, composer: _Field | None, asks: bool) -> Rows:
         """The rows that say what goes on now: right above the composer or at the end, and all below the composer."""
@@ -562,7 +573,7 @@ class _Reader:
             one = self.rows[row]
             if asks and one.sort is not Sort.SPINNER:
                 break
-            if self._works(row) and not (one.sort is Sort.HINT and one.keys > 2):
+            if one.works and not (one.sort is Sort.HINT and one.keys > 2):
                 if one.sort is Sort.SPINNER or not others:
                     found.append(row)
             elif one.written and not _of.bare_sign.fullmatch(one.text):

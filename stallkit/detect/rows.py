@@ -79,12 +79,39 @@ class Row:
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """Answers side by side: with a letter or in brackets each, or apart, where one allows and one refuses."""
+        """Answers side by side: with a letter or in brackets each, or apart, if one allows and one refuses."""
         if self.says("letters") or self.says("button"):
             return tuple(_of.sides_of_label.sub("", one).strip() for one in _of.button_label.findall(self.text))
         found = tuple(one for one in _of.gap.split(self.text) if _of.allows.match(one) or _of.refuses.match(one))
         both = any(map(_of.allows.match, found)) and any(map(_of.refuses.match, found))
         return found if both else ()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it begins what a program says."""
+        return self.column < 4 and not self.framed and not self.keys and self.says("speaks")
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it says which key chooses, or leaves."""
+        if self.says("sends") and not self.says("leaves"):
+            return False  # keys of a composer
+        return self.says("chooses") and self.sort is not Sort.SPINNER and not self.says("sentence")
+
+    @property
+    def works(self) -> bool:
+        """Whether it says that something is done now, and does not list all keys of a program."""
+        if self.sort is Sort.SPINNER:
+            return self.column < 40
+        if self.says("retries") and not self.framed:
+            return True
+        plain = self.sort is not Sort.OPTION and not self.framed and self.keys <= 4
+        return plain and len(self.text) <= _WIDE and not self.text.endswith(".") and self.says("works")
+
+    @property
+    def is_status(self) -> bool:
+        """Whether it may be a status by itself."""
+        return self.sort in (Sort.GAUGE, Sort.EDGE) or self.says("segments")
 
 
 @frozen
@@ -118,6 +145,11 @@ class Group:
     rows: tuple[int, ...]
     choices: tuple[Choice, ...]
     box: Box | None
+
+    @property
+    def end(self) -> int:
+        """The last row, or the lower edge of the frame."""
+        return self.box.bottom if self.box else self.rows[-1]
 
     @property
     def marked(self) -> bool:

@@ -15,6 +15,7 @@ from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.families import INTERPRETERS, SHELLS
+from stallkit.detect.layout import PARTS
 from stallkit.detect.pattern import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.errors import DuplicateSignature, SignatureError
 from stallkit.short_repr import short_repr
@@ -132,9 +133,8 @@ _TIER_OF_STATE = {
     State.WORKING: Tier.WORKING,
     State.IDLE: Tier.COMPOSER,
 }
-_PARTS = "dialog|options|hints|composer|status|message|person"  # of `layout`
 _REGION = re.compile(
-    rf"screen|(?:tail|down_to_cursor)\([1-9]\d{{0,2}}\)|block|paragraph|prompt_line|above|title|{_PARTS}"
+    rf"screen|(?:tail|down_to_cursor)\([1-9]\d{{0,2}}\)|block|paragraph|prompt_line|above|title|{'|'.join(PARTS)}"
 )
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -191,7 +191,7 @@ class Clause:
         if not _REGION.fullmatch(self.where):
             raise ValueError(
                 f"unknown region {self.where!r}: screen, tail(n), block, paragraph, prompt_line, above,"
-                f" down_to_cursor(n), title, {_PARTS.replace('|', ', ')} are known"
+                f" down_to_cursor(n), title, {', '.join(PARTS)} are known"
             )
         if self.pattern is None and (self.keywords or self.begins or self.ends):
             raise ValueError("keywords, begins and ends are a pattern's: a text is its own keyword")

@@ -11,7 +11,7 @@ from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import agents
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look, asks_secret, guessed_kind
-from stallkit.evidence.snapshot import Member
+from stallkit.evidence.snapshot import KernelFacts, Member
 
 __all__ = [
     "STILL_S",
@@ -120,11 +120,7 @@ def foreground_claim(look: Look) -> Claim | None:
     if name is None:
         return None
     runs = f"{name} runs in the foreground and shows no prompt"
-    kernel = look.snapshot.kernel
-    members, readers = (kernel and kernel.members) or (), (kernel and kernel.readers) or ()
-    leader = members[0].names if members else {kernel and kernel.foreground}  # a script has a name of its own
-    others = any(one != members[0] for one in readers if members)
-    silent = {name, *(() if others else leader)} & ASKS_NOTHING
+    silent = _names(name, look.snapshot.kernel) & ASKS_NOTHING
     if silent and not (silent & RUNNERS and look.facts.listening is True):
         why = f"quoted or answered: {name} runs in the foreground and asks nothing"
         return Claim(Source.FOREGROUND, Sign.ASKS_NOTHING, State.WORKING, weight=Weight.SIGN, why=(runs, why))
@@ -132,6 +128,15 @@ def foreground_claim(look: Look) -> Claim | None:
         why = f"{name} rests in the foreground"
         return Claim(Source.FOREGROUND, Sign.PAGER, State.WAITING, Kind.PAGER, why=(why,))
     return Claim(Source.FOREGROUND, Sign.RUNS, State.WORKING, why=(runs,))
+
+
+def _names(name: str, kernel: KernelFacts | None) -> frozenset[str]:
+    """What runs in the foreground by its name and, of a script, its own, unless another of its group reads."""
+    members, readers = (kernel and kernel.members) or (), (kernel and kernel.readers) or ()
+    if members and any(one != members[0] for one in readers):
+        return frozenset({name})
+    own = members[0].names if members else {(kernel and kernel.foreground) or name}
+    return frozenset({name, *own})
 
 
 def left_claim(look: Look) -> Claim | None:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 from started import House
@@ -49,15 +48,6 @@ def test_the_counts_are_those_of_the_list() -> None:
 def test_a_wrong_count_is_noticed() -> None:
     page = "**2 of 2 are met.** Not met: nothing (3).\n| 1 | a | yes | b |\n| 2 | a | no | b |\n"
     assert rows(page) == [(1, "yes"), (2, "no")] and claim(page) == (2, 2, {3})
-
-
-@pytest.fixture
-def terminal(house: House) -> Iterator[Server]:
-    folder = house.folder / "s"
-    folder.mkdir()
-    made = Server(folder)
-    yield made
-    made.end()
 
 
 def test_help_wins_over_all_else(house: House) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Iterator
 
 import pytest
 from hypothesis import given
@@ -64,15 +63,6 @@ NARROW = """\
 12         edg ╰────────────────────────
 """
 TASKS = "❯ 1. Yes\n  2. No\n\n\n\n  2 tasks\n  ◻ one\n  ◻ two"
-
-
-@pytest.fixture
-def terminal(house: House) -> Iterator[Server]:
-    folder = house.folder / "s"
-    folder.mkdir()
-    made = Server(folder)
-    yield made
-    made.end()
 
 
 @pytest.mark.e2e

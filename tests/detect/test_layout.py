@@ -59,6 +59,7 @@ def check(screen: Screen) -> None:
     assert set(found.parts) <= set(PARTS) and all(found.parts.values())
     assert not {"dialog", "composer"} <= set(found.parts)
     assert set(found.parts.get("options", ())) <= set(found.parts.get("dialog", ()))
+    assert all(part in found.names(row) for part, rows in found.parts.items() for row in rows)
     typed = screen.cursor.row + 1 if screen.cursor else 0
     assert len(found.rows) <= max(len(screen.lines), typed)
     for part in PARTS:

@@ -15,7 +15,7 @@ from importlib import resources
 from string import Template
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
-from stallkit.detect.layout import PARTS, read_layout
+from stallkit.detect.layout import read_layout
 from stallkit.distributions import own_version
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
@@ -225,10 +225,10 @@ def _screen(screen: Screen) -> str:
 
 
 def _parts(screen: Screen, count: int) -> Iterator[str]:
-    """For each row what is drawn left of it: a bar in the colour of its part, and where one begins its name."""
-    parts, above = read_layout(screen).parts, ""
+    """For each row what is drawn left of it: a bar in the colour of its part, and its name at its first row."""
+    layout, above = read_layout(screen), ""
     for row in range(count):
-        names = [name for name in PARTS if row in parts.get(name, ())]
+        names = layout.names(row)
         label = " ".join(names)
         told = f' data-part="{label}"' if label != above else ""
         yield f'<span class="of {names[-1]}"{told}></span>' if names else ""
