@@ -18,6 +18,8 @@ from stallkit_operator.serve.methods import INVALID, LONGEST, Services, answered
 __all__ = ["lines"]
 
 
+LINGER_S = 5.0  # a client may go on with a request that was refused
+
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 
@@ -54,13 +56,22 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, se
             line = await reader.readline()
         except ValueError:  # longer than the limit: where the next one begins is not known
             writer.write(_line(failure(None, INVALID, f"a request has {LONGEST:,} bytes at most")))
-            await writer.drain()
+            await _told(reader, writer)
             return
         if not line:
             return
         if line.strip() and (found := await asyncio.to_thread(answered, line, services, who)) is not None:
             writer.write(_line(found))
             await writer.drain()
+
+
+async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Write the last answer, then read what the client still sends: a socket closed before that takes the answer back."""
+    writer.write_eof()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while await reader.read(LONGEST):
+                pass
 
 
 def _line(value: object) -> bytes:
