@@ -66,7 +66,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, se
 
 
 async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Write the last answer, then read what the client still sends: a socket closed before that takes the answer back."""
+    """Write the last answer, then read what the client still sends: closed before that, the socket takes it back."""
     writer.write_eof()
     with suppress(TimeoutError):
         async with asyncio.timeout(LINGER_S):
