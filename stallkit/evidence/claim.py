@@ -89,6 +89,7 @@ class Sign(StrEnum):
     COMPUTES = "something reads, and something else of it computes"
     NOBODY_READS = "nothing reads"
     NOBODY_READS_KEYS = "nothing of it reads single keys"
+    NOBODY_MOVES = "nothing of it reads single keys or computes"
     NOBODY_SEEN = "nothing that is seen reads, and what is typed is hidden"
     HIDDEN = "what is typed is hidden"
     BLOCKS = "a read blocks, and nothing else can go on"
@@ -106,7 +107,7 @@ class Sign(StrEnum):
 # What signs have in common: a signature matched; something reads, at rest as far as is known; nothing does.
 MATCHED = (Sign.PROMPT, Sign.DIALOG, Sign.MENU, Sign.SHELL_LIKE, Sign.OTHER)
 READS = (Sign.READS, Sign.READS_ONCE, Sign.LINE_EDITOR, Sign.COMPUTES)
-NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_SEEN)
+NOBODY = (Sign.NOBODY_READS, Sign.NOBODY_READS_KEYS, Sign.NOBODY_MOVES, Sign.NOBODY_SEEN)
 
 
 @frozen

@@ -52,6 +52,8 @@ def kernel_claim(look: Look) -> Claim | None:
             return None
         return claim(Sign.HIDDEN, State.WAITING, "what is typed is hidden", kind=Kind.SECRET)
     if not facts.listening:
+        if not (facts.canonical or facts.computes):  # it may sleep between two looks for a key
+            return claim(Sign.NOBODY_MOVES, State.WORKING, _NOBODY, f"{_NOBODY}; another process may")
         if facts.canonical is False:
             return claim(Sign.NOBODY_READS_KEYS, State.WORKING, _NOBODY, f"{_NOBODY}; another process may")
         if facts.hides and facts.relayed:

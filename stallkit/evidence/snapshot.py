@@ -92,7 +92,8 @@ class Member:
 class Standstill:
     """All of a job stands: a thread of it blocks in a read of its terminal, the others wait for it or for each other.
 
-    None of them can go on before somebody types, as far as the kernel tells: a time limit that `alarm` set is not seen.
+    None of them can go on before somebody types, as far as the kernel tells: none but a shell catches SIGALRM, and what
+    `read -t` of a shell waits for is not seen.
     `switches` are how often each thread was on a CPU; `lasts_s` is for how long none was.
     """
 

@@ -166,7 +166,8 @@ _moving = claims(_kernel, Sign.READS_MOVING).called("something reads while the s
 _nobody = claims(_kernel, *NOBODY)
 _unread = (_nobody & _facts).called("nothing is known to read", "something may read")
 _hidden = claims(_kernel, Sign.NOBODY_SEEN, Sign.HIDDEN)
-_unseen = (claims(_kernel, Sign.NOBODY_READS_KEYS) | _hidden).called(
+_sleeps = claims(_kernel, Sign.NOBODY_MOVES).called("it takes single keys and sleeps", "it takes lines, or computes")
+_unseen = (claims(_kernel, Sign.NOBODY_READS_KEYS, Sign.NOBODY_MOVES) | _hidden).called(
     "none is seen to read", "the kernel is not against it"
 )
 _read = (_reads & _facts).called("it is known to be read, at rest")
@@ -364,7 +365,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "nothing stands there, and nothing reads",
-        ~_matched & ~_undecided & ~_pager & _unread & ~_says_waiting & ~_by_form,
+        ~_matched & ~_undecided & ~_pager & _unread & ~_sleeps & ~_says_waiting & ~_by_form,
         _as(State.WORKING, SURE),
         "it computes, or waits for something else",
     ),

@@ -46,6 +46,9 @@ def verdict(
         ("dialog", NOBODY, COOKED, 1.0, "working", "maybe", None),
         ("dialog", NOBODY, RAW, 1.0, "waiting", "maybe", "select"),
         ("busy", NOBODY, COOKED, 1.0, "working", "sure", None),
+        # one that takes single keys may look for one now and then, unless it computes
+        ("nothing", NOBODY, RAW, 1.0, "working", "maybe", None),
+        ("nothing", evolve(NOBODY, running=1), RAW, 1.0, "working", "sure", None),
         # something polls it in canonical mode: who knows, but for a prompt in the cursor's line
         ("nothing", POLLS, COOKED, 1.0, "working", "maybe", None),
         ("line", POLLS, COOKED, 1.0, "waiting", "sure", "confirm"),

@@ -44,6 +44,7 @@ GOES_ON = {
     "a build of another program": python(READER + "import subprocess; subprocess.run(['sleep', '1000'])"),
     "a script beside its job": ["bash", "-c", "sleep 1000 & read x"],
     "a pipeline that works": ["bash", "-c", "read x </dev/tty | sleep 1000"],
+    "a read that a clock ends": python(f"import signal; signal.signal(signal.SIGALRM, print); {KEYBOARD}os.read(0, 1)"),
     "single keys with a limit of time": python(KEYBOARD + TIMED + "while not os.read(0, 1): pass"),
 }
 

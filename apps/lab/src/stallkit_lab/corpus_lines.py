@@ -187,13 +187,17 @@ def _marks(data: dict[str, Any]) -> Marks | None:
 
 
 def _kernel(data: dict[str, Any], command: str | None) -> KernelFacts | None:
-    """Whether a thread waits for the terminal: in four of five samples, since one may fall between two reads."""
+    """Whether a thread waits for the terminal: in four of five samples, since one may fall between two reads.
+
+    Fewer are no proof of either: it may look for a key now and then.
+    """
     waits = [process["tty_wait"] for process in data.get("proc") or () if "tty_wait" in process]
     probe = data.get("probe_1s") or {}
     if not waits or probe.get("tty_wait_samples", 0) < _SAMPLES:
         return None
     seen = [wait["how"] for wait in waits if wait]
-    listening = probe["tty_wait_hits"] >= _SAMPLES - 1
+    hits = probe["tty_wait_hits"]
+    listening = hits >= _SAMPLES - 1 or (None if hits else False)
     how = min((_HOW[name.rstrip("0123456789")] for name in seen), key=_RANK.index, default=None)
     relay = command if command in RELAYS else None
     stands = Standstill({}, STILL_S) if _stands(data) else None
