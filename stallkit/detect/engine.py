@@ -22,6 +22,7 @@ from stallkit.detect.families import INTERPRETERS
 from stallkit.detect.layout import read_layout
 from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region
 from stallkit.detect.request import Request
+from stallkit.detect.rows import is_prose
 from stallkit.detect.signature import Clause, CursorState, Pack, Severity, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError, bad_argument
 from stallkit.short_repr import short_repr
@@ -415,7 +416,7 @@ def try_rule(rule: Rule, screen: Screen, budget: Budget, search: Finds | None = 
         if found.held is None:
             doubtful = doubtful or clause
     shown = [span.line for span in spans if span.clause.where != "title"] if signature.state is State.QUOTA else []
-    if shown and all(said_by_person(screen, row) or read_layout(screen).is_prose(row) for row in shown):
+    if shown and all(said_by_person(screen, row) or is_prose(read_layout(screen).rows, row) for row in shown):
         return _NO  # who asks or tells about a limit has not reached one
     if doubtful is not None:
         return Tried(None, clause=doubtful)

@@ -18,7 +18,7 @@ from typing import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
-from stallkit.detect.rows import Box, Choice, Group, Row, Sort, boxes, ends, fits, read_row
+from stallkit.detect.rows import Box, Choice, Group, Row, Sort, boxes, ends, fits, is_prose, read_row
 from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
 from stallkit.word_tables import Patterns
@@ -61,25 +61,11 @@ class Layout:
         shown = range(own[0], own[-1] + 1)
         return Region("\n".join(self.rows[row].text if row in own else "" for row in shown), own[0])
 
-    def is_prose(self, row: int) -> bool:
-        """Whether a row is of a paragraph that speaks of a message, or that is shown by one which ends in a colon."""
-        if row >= len(self.rows):
-            return False
-        first = last = row
-        while first and self._joins(first):
-            first -= 1
-        while last + 1 < len(self.rows) and self._joins(last + 1):
-            last += 1
-        before = next((one.text for one in reversed(self.rows[:first]) if one.text), "")
-        if before.endswith(":") and not _of.fails.search(before):
-            return True
-        return _of.telling.search(" ".join(one.text for one in self.rows[first : last + 1])) is not None
-
-    def _joins(self, row: int) -> bool:
-        """Whether a row goes on with the paragraph of the row above it."""
-        one, above = self.rows[row], self.rows[row - 1]
-        plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
-        return {one.sort, above.sort} <= plain and not any(map(one.says, ("speaks", "said"))) and not above.says("said")
+    def moved(self, down: int) -> Layout:
+        """It as it stands further down on a screen over which it lies: a dialog, whatever it says."""
+        own = self.parts if "dialog" in self.parts else {"dialog": tuple(range(len(self.rows)))}
+        parts = {name: tuple(row + down for row in rows) for name, rows in own.items()}
+        return Layout((Row(Sort.BLANK, ""),) * down + self.rows, parts)
 
 
 @frozen
@@ -119,6 +105,13 @@ class _Reader:
         self.column = cursor.column if cursor is not None else 0
 
     def layout(self) -> Layout:
+        for box in self.boxes:
+            if box.covers(self.lines):
+                inner = read_layout(Screen(tuple(box.inside(self.lines[row]) for row in box.rows)))
+                return inner.moved(box.top + 1)
+        return self._layout()
+
+    def _layout(self) -> Layout:
         group = self._offered()
         composer = None
         if group is None:
@@ -332,7 +325,7 @@ class _Reader:
         """Answers side by side: with a letter or in brackets each, apart, or between drawn edges."""
         one, line = self.rows[row], self.lines[row]
         drawn = 0 < row < len(self.lines) - 1 and "▔▔▔▔▔▔" in self.lines[row - 1] and "▁▁▁▁▁▁" in self.lines[row + 1]
-        if one.says("yes_no") and row + 1 < len(self.rows):  # as at a prompt, and yet something stands below
+        if one.says("yes_no") and not one.says("said") and row + 1 < len(self.rows):  # and no prompt: it goes on below
             labels: Iterable[str] = ("yes", "no")
         else:
             labels = _of.gap.split(one.text) if drawn and "▊" not in line else one.answers
@@ -360,7 +353,7 @@ class _Reader:
                     break  # the selected row of another list
                 if one.choice is not None and one.framed == self.rows[row].framed and fits(one, one.choice, anchor):
                     found[at], gap = one.choice, 0
-                elif one.text and (one.framed != self.rows[row].framed or ends(one, anchor)):
+                elif one.text and (one.framed != self.rows[row].framed or ends(one, self.rows[row], anchor)):
                     break
                 else:
                     gap += 1 if one.text else 2
@@ -369,7 +362,10 @@ class _Reader:
         choices = tuple(found[at] for at in rows)
         marks = sum(one.marked for one in choices)
         several = sum(bool(one.key) for one in choices) > 1 or sum(bool(one.box) for one in choices) > 1
-        keys = box is not None and any(self.rows[row].chooses for row in box.rows)
+        begin = self._question(rows[0])
+        ruled = begin > 0 and self.rows[begin - 1].sort is Sort.RULE  # a panel, and no talk
+        near = box.rows if box else range(begin, rows[0]) if ruled else ()
+        keys = any(self.rows[row].chooses for row in near)
         enough = (marks == 1 and bool(len(rows) > 1 or anchor.key or keys)) or (marks == 0 and several)
         return Group(rows, choices, box) if enough else None
 
@@ -383,7 +379,8 @@ class _Reader:
             return False
         below, alone = self._shown(range(end + 1, until)), composer is None
         own = group.rows if len(group.rows) == 1 else ()
-        chosen = [row for row in (*own, *range(last + 1, end), *below[:6]) if self.rows[row].chooses]
+        above = range(self._question(group.rows[0]), group.rows[0]) if alone else ()
+        chosen = [row for row in (*above, *own, *range(last + 1, end), *below[:6]) if self.rows[row].chooses]
         if self._is_answered(group, below, chosen, alone) or self._is_list(group, chosen, alone):
             return False
         score = self._score(group, chosen)
@@ -401,7 +398,7 @@ class _Reader:
         if spinner is not None and not chosen and ((group.box and not alone) or spinner - group.end > _ABOVE):
             return True
         most = 3 if chosen or self._is_lettered(group) or (group.box and alone) else 1
-        return self._goes_on(group, [*range(group.rows[-1] + 1, group.end), *below], most)
+        return self._goes_on(group, [*range(group.rows[-1] + 1, group.end), *below], most, alone)
 
     def _is_list(self, group: Group, chosen: list[int], alone: bool) -> bool:
         """Whether it is a list of numbers that nobody asks for, or what a tool printed."""
@@ -453,7 +450,7 @@ class _Reader:
         if not one.says("yes_no") or one.text[0].islower() or self._is_fenced(row):
             return False
         again = any(above.says("yes_no") for above in self.rows[max(0, row - 8) : row])
-        return not again and not Layout(self.rows).is_prose(row)
+        return not again and not is_prose(self.rows, row)
 
     def _is_framed(self, group: Group) -> bool:
         return group.box is not None or self.rows[group.rows[0]].framed
@@ -468,9 +465,9 @@ class _Reader:
         above, parked = self.rows[self.cursor - 1], self.column == 0 and not self.rows[self.cursor].text
         return not (parked and above.sort is Sort.HINT and above.chooses)
 
-    def _goes_on(self, group: Group, rows: Iterable[int], most: int) -> bool:
+    def _goes_on(self, group: Group, rows: Iterable[int], most: int, alone: bool) -> bool:
         """Whether more rows than that go on below what is chosen from, or one of them was said."""
-        end = group.box.bottom if group.box else group.rows[-1] + 1
+        end = group.box.bottom if group.box and alone else group.rows[-1] + 1
         rules = [row for row in rows if self.rows[row].sort is Sort.RULE]
         preview = range(rules[0], rules[1]) if len(rules) > 1 else ()
         plain = (Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.SPINNER)

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
 
-__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "read_row"]
+__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "is_prose", "read_row"]
 
 _of = Patterns("layout")
 _WIDE = 160  # characters of a row: a longer one is a text
@@ -133,6 +133,13 @@ class Box:
         """What a row has between the sides."""
         return _of.sides.sub("", _between(line, self.left, self.right)).strip()
 
+    def covers(self, lines: Sequence[str]) -> bool:
+        """Whether it lies over a screen, whose words go on at its left and at its right."""
+        beside = [
+            (cut(line, self.left), _between(line, self.right, cells(line))) for line in lines[self.top : self.bottom]
+        ]
+        return all(any(map(_of.word.search, side)) for side in zip(*beside, strict=True))
+
     def holds(self, other: Box) -> bool:
         """Whether another frame stands in it."""
         return self.top < other.top and other.bottom < self.bottom and self.left <= other.left
@@ -247,6 +254,29 @@ def fits(row: Row, choice: Choice, anchor: Choice) -> bool:
     return choice.column == anchor.column and not (choice.key or choice.box) and len(choice.label) < _LABEL
 
 
-def ends(row: Row, anchor: Choice) -> bool:
-    """Whether no row to choose from follows beyond it."""
-    return row.column < anchor.column - 1 or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)
+def ends(row: Row, of: Row, anchor: Choice) -> bool:
+    """Whether no row to choose from follows beyond it: what is said of a numbered one may stand below its number."""
+    left = of.column if anchor.key else anchor.column - 1
+    return row.column < left or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)
+
+
+def is_prose(rows: Sequence[Row], at: int) -> bool:
+    """Whether a row is of a paragraph that speaks of a message, or that is shown by one which ends in a colon."""
+    if at >= len(rows):
+        return False
+    first = last = at
+    while first and _joins(rows, first):
+        first -= 1
+    while last + 1 < len(rows) and _joins(rows, last + 1):
+        last += 1
+    before = next((one.text for one in reversed(rows[:first]) if one.text), "")
+    if before.endswith(":") and not _of.fails.search(before):
+        return True
+    return _of.telling.search(" ".join(one.text for one in rows[first : last + 1])) is not None
+
+
+def _joins(rows: Sequence[Row], at: int) -> bool:
+    """Whether a row goes on with the paragraph of the row above it."""
+    one, above = rows[at], rows[at - 1]
+    plain = {Sort.TEXT, Sort.CODE, Sort.QUOTE, Sort.OPTION, Sort.GAUGE}
+    return {one.sort, above.sort} <= plain and not any(map(one.says, ("speaks", "said"))) and not above.says("said")

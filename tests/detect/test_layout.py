@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stallkit.detect.engine import Engine
 from stallkit.detect.layout import PARTS, Layout, read_layout
 from stallkit.detect.matcher import first_row, region
+from stallkit.detect.rows import is_prose
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
@@ -175,9 +176,9 @@ def test_what_is_told_about_a_message_is_prose_and_the_message_is_none() -> None
         f"API error:\n{LIMIT}": 1,
         f"API error:\n\n{LIMIT}": 2,  # what failed is not shown, it happened
     }
-    prose = {text: layout(text).is_prose(row) for text, row in (told | real).items()}
+    prose = {text: is_prose(layout(text).rows, row) for text, row in (told | real).items()}
     assert prose == dict.fromkeys(told, True) | dict.fromkeys(real, False)
-    assert not layout(LIMIT).is_prose(7)
+    assert not is_prose(layout(LIMIT).rows, 7)
 
 
 def test_a_limit_that_is_told_is_none_and_one_that_is_reached_is_one() -> None:
