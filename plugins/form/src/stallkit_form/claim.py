@@ -30,7 +30,6 @@ _AGAINST_NOTHING = 0.8  # where no signature matched
 _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
 _AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
 _AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
-_AGAINST_A_CHAT = 0.95  # at the prompt of a program that chats
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
@@ -97,8 +96,6 @@ def _needed(state: State, shown: Shown, screen: Screen, facts: Kernel) -> float:
         return _AGAINST_NOTHING_TALKING
     if state is State.WORKING and facts.listening and facts.rests:
         return _AGAINST_A_READER
-    if shown.state is State.IDLE and shown.match is not None and shown.match.signature.at_cursor:
-        return _AGAINST_A_CHAT
     return _AGAINST_NOTHING if shown.match is None else _AGAINST_FORM
 
 
@@ -113,6 +110,8 @@ def _may_become(state: State, shown: Shown, snapshot: Snapshot, facts: Kernel) -
         return state is State.WORKING
     if shown.state is State.WORKING and _goes_on(shown, snapshot.screen, facts):
         return False  # it says so itself, and moves
+    if shown.state is State.IDLE and shown.match is not None and shown.match.signature.at_cursor:
+        return False  # at the prompt of a program that chats
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False
     return not _was_printed(snapshot.screen) or state is State.WORKING
