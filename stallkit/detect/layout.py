@@ -571,7 +571,7 @@ class _Reader:
             if asks and one.sort is not Sort.SPINNER:
                 break
             if one.works and not (one.sort is Sort.HINT and one.keys > 2):
-                if one.sort is Sort.SPINNER or not others:
+                if one.sort is Sort.SPINNER or one.says("runs") or not others:
                     found.append(row)
             elif one.written and not _of.bare_sign.fullmatch(one.text):
                 goes_with = one.text[0] in "⎿└↳├"  # the row above it
@@ -587,11 +587,12 @@ class _Reader:
 
     def _person(self, end: int) -> Rows:
         """What a person said: from their sign on, as far as it is set in."""
-        found: list[int] = []
+        own = (box.rows for box in self.boxes if box.bottom < end and _of.persons.match(box.title))
+        found = {row for rows in own for row in rows if self.rows[row].text}
         goes_on = False
         for row, one in enumerate(self.rows[:end]):
             set_in = goes_on and bool(one.text) and one.column >= 2 and not one.says("speaks")
             goes_on = set_in or one.says("said")
             if goes_on:
-                found.append(row)
-        return tuple(found)
+                found.add(row)
+        return tuple(sorted(found))

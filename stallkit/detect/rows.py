@@ -106,7 +106,8 @@ class Row:
         if self.says("retries") and not self.framed:
             return True
         plain = self.sort is not Sort.OPTION and not self.framed and self.keys <= 4
-        return plain and len(self.text) <= _WIDE and not self.text.endswith(".") and self.says("works")
+        ends = self.text.endswith(".") and not self.text.endswith("...")
+        return plain and len(self.text) <= _WIDE and not ends and self.says("works")
 
     @property
     def is_status(self) -> bool:
