@@ -12,7 +12,7 @@ from stallkit.evidence.agents import runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
-from stallkit.evidence.snapshot import KernelFacts
+from stallkit.evidence.snapshot import KernelFacts, plain
 from stallkit.terminal.screen import only_a_clock
 
 __all__ = ["motion_claim", "screen_claim"]
@@ -119,7 +119,17 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
+    elif pack.own and plain(foreground or "") == "python" and not (_named(snapshot.kernel) & pack.own):
+        doubts.append(f"{foreground} runs any program, and which one is unknown")  # most that talk are written in it
     return tuple(doubts)
+
+
+def _named(kernel: KernelFacts | None) -> set[str]:
+    """The names of what is in front, as far as they are known."""
+    known = (
+        (kernel.foreground, *(name for one in kernel.members for name in (*one.names, one.script))) if kernel else ()
+    )
+    return set(filter(None, known))
 
 
 def _runs_script(kernel: KernelFacts | None) -> bool:
