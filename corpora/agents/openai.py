@@ -24,7 +24,8 @@ def text_of(content: Any) -> str:
     """The text of a message, in whichever of the forms, without what an agent adds to it in angle brackets."""
     if isinstance(content, list):
         content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return re.sub(r"<([\w:-]+)[^>]*>.*?</\1>", "", str(content or ""), flags=re.DOTALL).strip()
+    content = re.sub(r"^<user\b[^>]*>(.*)</user>$", r"\1", str(content or ""), flags=re.DOTALL)  # Mastra Code's
+    return re.sub(r"<([\w:-]+)[^>]*>.*?</\1>", "", content, flags=re.DOTALL).strip()
 
 
 class Server(BaseHTTPRequestHandler):
