@@ -24,7 +24,8 @@ def text_of(content: Any) -> str:
     """The text of a message, in whichever of the forms, without what an agent adds to it in angle brackets."""
     if isinstance(content, list):
         content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return re.sub(r"<([\w:-]+)[^>]*>.*?</\1>", "", str(content or ""), flags=re.DOTALL).strip()
+    content = re.sub(r"^<user\b[^>]*>(.*)</user>$", r"\1", str(content or ""), flags=re.DOTALL)  # Mastra Code's
+    return re.sub(r"<([\w:-]+)[^>]*>.*?</\1>", "", content, flags=re.DOTALL).strip()
 
 
 class Server(BaseHTTPRequestHandler):
@@ -32,6 +33,7 @@ class Server(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.0"
     answers = staticmethod(script)
+    added = re.compile(r"(?!)")  # what an agent adds as a message of the user's
 
     def do_GET(self) -> None:
         self.reply(200, {"object": "list", "data": [{"id": "fake-coder", "object": "model"}], "models": []})
@@ -42,7 +44,8 @@ class Server(BaseHTTPRequestHandler):
         items = asked.get("input" if responses else "messages") or []
         items = [{"role": "user", "content": items}] if isinstance(items, str) else items
         spoken = [(at, text_of(item.get("content"))) for at, item in enumerate(items) if item.get("role") == "user"]
-        at, said = next(((at, text) for at, text in reversed(spoken) if text and not text.startswith("<")), (0, ""))
+        spoken = [(at, text) for at, text in spoken if text and not text.startswith("<") and not self.added.match(text)]
+        at, said = spoken[-1] if spoken else (0, "")
         after = items[at:]
         results = sum(one.get("role") == "tool" or str(one.get("type", "")).endswith("_output") for one in after)
         tools = [tool.get("function") or tool for tool in asked.get("tools") or []]

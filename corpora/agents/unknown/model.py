@@ -24,14 +24,16 @@ class Model:
     """One server; `replies` are a text each, or a table of `text` and `tool` with `arguments`.
 
     The one named ``after`` follows each tool.  `once`: each is given once for each time the user asked for it.
+    `added` is how a message begins that the agent adds as one of the user's.
     """
 
-    def __init__(self, replies: Mapping[str, Any], once: bool) -> None:
+    def __init__(self, replies: Mapping[str, Any], once: bool, added: str = "(?!)") -> None:
         self._replies, self._once, self._given = replies, once, dict[str, int]()
-        model = self
+        model, told = self, added
 
         class Played(openai.Server):
             answers = staticmethod(model._steps)
+            added = re.compile(told)
 
         self._handler, self._port = Played, 0
         self.open()

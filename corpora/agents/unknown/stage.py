@@ -27,7 +27,8 @@ class Stage(others.Stage):
     """`play` goes through the scene; `cases` is what it saved."""
 
     def __init__(self, name: str, scene: dict[str, Any], size: str, programs: Path) -> None:
-        self.model, self.cases = Model(scene.get("replies", {}), scene.get("once", False)), list[dict[str, Any]]()
+        self.model = Model(scene.get("replies", {}), scene.get("once", False), scene.get("added", "(?!)"))
+        self.cases = list[dict[str, Any]]()
         told = {
             "files": {place: self._filled(text) for place, text in scene.get("files", {}).items()},
             "env": {key: self._filled(text) for key, text in scene.get("env", {}).items()},
