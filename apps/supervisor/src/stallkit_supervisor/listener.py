@@ -16,7 +16,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Iterable, Literal, Mapping
+from typing import Iterable, Literal
 
 from attrs import define
 from stallkit_sessions.panes import unpiped
@@ -30,7 +30,7 @@ from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import pipe_into
 
-__all__ = ["LISTEN", "Listen", "Listening", "PaneListener"]
+__all__ = ["LISTEN", "Listen", "PaneListener", "may_report"]
 
 AT_ONCE = 16  # panes in one call: each starts a process for some 15 ms
 AGAIN_S = 60.0  # until a pane is tried again that was piped elsewhere, or reported too much; and a collector that ended
@@ -242,7 +242,7 @@ class _Collector:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-# --- which panes of a tmux server a supervisor listens to, and what their programs reported ---
+# --- which panes a supervisor listens to: those whose program in front may report, all, or none ---
 
 Listen = Literal["auto", "all", "never"]
 LISTEN: tuple[Listen, ...] = ("auto", "all", "never")
@@ -251,45 +251,7 @@ LISTEN: tuple[Listen, ...] = ("auto", "all", "never")
 _REPORTERS = frozenset({"node", "stallkit"})
 
 
-class Listening:
-    """The panes that are listened to: ``auto``, those whose program in front may report; ``all``; or ``never``."""
-
-    def __init__(self, server: Server, which: Listen = "auto") -> None:
-        self._which = which
-        self._wanted: dict[Identity, None] = {}  # in order
-        self._listener = PaneListener(server)
-        self.news, self.nudged = self._listener.news, self._listener.nudged
-
-    def consider(self, identity: Identity, seen: Snapshot) -> None:
-        """Want to hear this pane if a program in it may report; once it is heard, it stays heard."""
-        if self._which == "all" or (self._which == "auto" and _reports(seen)):
-            self._wanted[identity] = None
-
-    async def listen(self) -> None:
-        """Begin to listen to what is wanted."""
-        if self._wanted:
-            await self._listener.listen(self._wanted)
-
-    @property
-    def marks(self) -> Mapping[Identity, Marks | None]:
-        """What was reported in each pane; None where nothing listens to it."""
-        return {identity: self._listener.marks(identity) for identity in self._wanted}
-
-    def forget(self, identity: Identity) -> None:
-        """The pane is gone."""
-        self._wanted.pop(identity, None)
-        self._listener.forget(identity)
-
-    def at_the_end(self, line: str) -> None:
-        """A line of tmux commands that is also given where this process is killed, if it listens to anything."""
-        self._listener.at_the_end(line)
-
-    async def close(self) -> None:
-        """Listen no more."""
-        await self._listener.close()
-
-
-def _reports(seen: Snapshot) -> bool:
+def may_report(seen: Snapshot) -> bool:
     """Whether a program in the foreground may report of itself."""
     reporters = _REPORTERS | installed_engine().words.reporters
     members = seen.kernel.members if seen.kernel else ()

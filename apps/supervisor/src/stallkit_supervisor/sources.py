@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Callable, Mapping, Protocol, Sequence, runtime_checkable
+from typing import Callable, Protocol, Sequence
 
 from attrs import define, evolve, frozen
 from stallkit_sessions.lifecycle import lasting
@@ -32,14 +32,11 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
-from stallkit_supervisor.listener import Listen, Listening
+from stallkit_supervisor.listener import Listen, PaneListener, may_report
 from stallkit_supervisor.status_text import StatusText
 
 __all__ = [
     "FleetSource",
-    "Listens",
-    "Lists",
-    "Shows",
     "Source",
     "SourceLook",
     "Transports",
@@ -116,33 +113,6 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Close everything."""
-
-
-@runtime_checkable
-class Listens(Protocol):
-    """A source that hears its sessions between two sweeps."""
-
-    async def nudged(self) -> None:
-        """Return once one of them gave a reason to look at once."""
-
-
-@runtime_checkable
-class Lists(Protocol):
-    """A source that sees every session of its `server`, as people call that, at its `socket`."""
-
-    server: str
-    socket: str
-
-    def identities(self) -> frozenset[str]:
-        """Those that there were at the last sweep, watched or not."""
-
-
-@runtime_checkable
-class Shows(Protocol):
-    """A source with a place of its own where people see one line."""
-
-    async def show(self, text: str) -> None:
-        """Have it show this, after a sweep; at the end it shows nothing."""
 
 
 class Transports:
@@ -229,7 +199,10 @@ class _Pane:
 
 
 class FleetSource:
-    """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane."""
+    """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane.
+
+    `server` is what people call it, `socket` where it is; `nudged` returns once a pane gave a reason to look at once.
+    """
 
     def __init__(
         self, targets: Sequence[str], options: Options | None = None, everything: bool = False, listen: Listen = "never"
@@ -238,8 +211,9 @@ class FleetSource:
         self._options, self._everything = options or Options(), everything
         self._fleet = Fleet(self._options)
         self.server, self.socket = self._fleet.target, socket_of(self._options)
-        self._listening = Listening(Server(self._options), listen)
-        self.nudged = self._listening.nudged
+        self._listen, self._listener = listen, PaneListener(Server(self._options))
+        self._wanted: dict[Identity, None] = {}  # the panes that are listened to, in order
+        self.nudged = self._listener.nudged
         self._text = StatusText(Server(self._options))
         self._server: ServerIdentity | None = None  # at the last sweep
         self._here: set[Identity] = set()
@@ -253,7 +227,7 @@ class FleetSource:
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         await self._bind()  # so that this sweep sees new panes
         targets = {identity: target for target, identity in self._names.items() if identity is not None}
-        fresh = self._listening.news()
+        fresh = self._listener.news()
         sweep = await self._fleet.sweep(lambda row: self._everything or row.identity in targets, fresh)
         self._server = sweep.rows[0].identity.server if sweep.rows else None
         self._here = {row.identity for row in sweep.rows}
@@ -273,11 +247,13 @@ class FleetSource:
                     found.append(SourceLook(target, look))
                 else:
                     looks.append((target, row, look))
-        found += await asyncio.to_thread(self._told, looks, self._listening.marks)
-        await self._listening.listen()
+        marks = {identity: self._listener.marks(identity) for identity in self._wanted}
+        found += await asyncio.to_thread(self._told, looks, marks)
+        await self._listener.listen(self._wanted)
         for row in sweep.gone:
             self._panes.pop(row.identity, None)
-            self._listening.forget(row.identity)
+            self._wanted.pop(row.identity, None)
+            self._listener.forget(row.identity)
         return [*found, *await self._bind()]
 
     def open(self, target: str) -> Transport:
@@ -292,11 +268,11 @@ class FleetSource:
         """Have the server's status line show a text, where it has `#{@stallkit}`."""
         if self._server is not None:
             await self._text.show(text, self._server)
-            self._listening.at_the_end(self._text.clearing)
+            self._listener.at_the_end(self._text.clearing)
 
     async def close(self) -> None:
         await self._text.clear()
-        await self._listening.close()
+        await self._listener.close()
         await self._fleet.close()
 
     def _transport(self, target: str) -> TmuxTransport:
@@ -320,7 +296,7 @@ class FleetSource:
         return target
 
     def _told(
-        self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: Mapping[Identity, Marks | None]
+        self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: dict[Identity, Marks | None]
     ) -> list[SourceLook]:
         """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
         asked, groups = 0, cache(groups_now)  # listed once a sweep, where any is asked
@@ -336,7 +312,7 @@ class FleetSource:
                     self._panes[row.identity] = _Pane(shown, moves=moves)
                     if self._everything and runs_stallkit(shown):
                         continue
-                    self._listening.consider(row.identity, shown)
+                    self._consider(row.identity, shown)
                     found.append(SourceLook(target, shown))
                 continue
             known = look is None and (not before.due or before.stands) and not before.says_more(leader, said)
@@ -346,7 +322,7 @@ class FleetSource:
                 continue
             now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
             now = with_signals(probed(now, before.snapshot, row.tty, leader, groups()), leader)
-            self._listening.consider(row.identity, now)
+            self._consider(row.identity, now)
             asked += 1
             before.snapshot, before.rests = now, before.rests + 1
             before.turns = turns(now.kernel) if now.kernel and before.rests >= LONG - RARELY else None
@@ -354,6 +330,11 @@ class FleetSource:
                 continue
             found.append(SourceLook(target, now))
         return found
+
+    def _consider(self, identity: Identity, seen: Snapshot) -> None:
+        """Want to hear this pane if a program in it may report; once it is heard, it stays heard."""
+        if self._listen == "all" or (self._listen == "auto" and may_report(seen)):
+            self._wanted[identity] = None
 
     async def _bind(self) -> list[SourceLook]:
         """Find the panes of targets that are unknown, or no longer known."""

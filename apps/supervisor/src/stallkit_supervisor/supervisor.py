@@ -39,7 +39,7 @@ from stallkit_supervisor.persistence import Persistence
 from stallkit_supervisor.prompt_state import Observed, observed
 from stallkit_supervisor.recovery import Recoverer
 from stallkit_supervisor.session_state import Emit, Halt, Loop, Perform, RecoveryCommands, WatchConfig
-from stallkit_supervisor.sources import Listens, Lists, Shows, Source, SourceLook, sources_for
+from stallkit_supervisor.sources import FleetSource, Source, SourceLook, sources_for
 from stallkit_supervisor.status_text import summary
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.transitions import NO_COMMAND, on_dry_run, on_outcome
@@ -129,7 +129,7 @@ class Supervisor:
     @property
     def servers(self) -> list[str]:
         """The sockets of the tmux servers that it watches."""
-        return [source.socket for source in self._sources if isinstance(source, Lists)]
+        return [source.socket for source in self._sources if isinstance(source, FleetSource)]
 
     def since_look(self, watched: Watched) -> float | None:
         """Seconds since the last look at a session; None where there was none."""
@@ -189,7 +189,7 @@ class Supervisor:
     async def _pause(self, source: Source, pause: float, rest: float) -> None:
         """Wait until the next sweep: as long as `pause`, or until the source has a reason to look, after a `rest`."""
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._stopping.wait())]
-        if isinstance(source, Listens):
+        if isinstance(source, FleetSource):
             waits.append(asyncio.create_task(_after(rest, source)))
         try:
             await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
@@ -216,11 +216,11 @@ class Supervisor:
         sockets, prompts, incident = TcpSockets(), AskedPrompts(), self._incident(source, sightings)
         for sighting in sightings:
             await self._see(source, sighting, sockets, prompts, incident)
-        if isinstance(source, Lists) and id(source) not in self._listed:
+        if isinstance(source, FleetSource) and id(source) not in self._listed:
             self._listed.add(id(source))
             self._missed(source.identities())
         self._persistence.swept()
-        if isinstance(source, Shows):
+        if isinstance(source, FleetSource):
             await source.show(self.summary)
 
     def _missed(self, identities: Collection[str]) -> None:
@@ -233,7 +233,7 @@ class Supervisor:
 
     def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
         """The number of the end of a server, which is told in place of those of its sessions."""
-        if not isinstance(source, Lists):
+        if not isinstance(source, FleetSource):
             return None
         found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
         known = {name: self.sessions[name].state.identity for name in found if name in self.sessions}
@@ -432,7 +432,7 @@ def _able(config: WatchConfig, commands: RecoveryCommands) -> WatchConfig:
     return evolve(config, can_restart=bool(commands.restart))
 
 
-async def _after(rest: float, source: Listens) -> None:
+async def _after(rest: float, source: FleetSource) -> None:
     await asyncio.sleep(rest)
     await source.nudged()
 
