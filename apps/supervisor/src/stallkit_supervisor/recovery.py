@@ -40,139 +40,22 @@ from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.shell_prompt import ShellPrompt
 from stallkit_supervisor.store import Halted, Store
 
-__all__ = ["Recoverer", "Reopening", "reopen", "reopening"]
-
-
-# --- ending an agent that hangs, and starting it again so that it goes on with its session ---
+__all__ = ["Recoverer"]
 
 GRACE_S = 10.0  # from SIGTERM to SIGKILL: an agent writes its session down
 LEFT_S = 10.0  # from its end until what is left is sure: a shell draws its prompt, tmux notices the end
+MORE_TRIES = 3
+LINES = 40  # kept of the last screen: usually a crash's trace
 
 
 @frozen
-class Reopening:
-    """What is ended, and what is started then."""
+class _Reopening:
+    """An agent that hangs: what is ended, and what is started so that it goes on with its session."""
 
     agent: str
     process: Process
     session: str  # the id, as the agent itself names it
     command: tuple[str, ...]
-
-
-def reopening(
-    transport: Transport, engine: Engine, register: Path | None, sleep: Callable[[float], None] = time.sleep
-) -> Reopening | str:
-    """How the agent that hangs there can be ended and started again; or why not, in words.
-
-    `register` is the file of the sessions that `stallkit start` began.  Raises TransportError where looking failed.
-    """
-    if not isinstance(transport, Moving):
-        return "its transport does not tell who reads while its screen moves"
-    before = transport.capture_moving()
-    sleep(MOVES_S)
-    now = transport.capture_moving()
-    verdict = judged(engine, now, before)
-    doubt = doubt_of_work(verdict, now)
-    if doubt is not None or verdict.match is None or now.identity != before.identity:
-        return doubt or "it is another session now"
-    known = verdict.detection.words.resumable(verdict.agents or ())
-    process = _process(known[0].name, verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
-    if process is None or now.elsewhere:
-        return "which process is the agent is not known for sure"
-    agent, session = known[0], session_of(verdict, known[0]) or session_shown(now.screen.text, known[0])
-    if session is None:
-        return "the id of its session is unknown: neither its own report nor its screen names one"
-    try:
-        given = started_with(register, now.identity) if register is not None else None
-    except (StoreError, TransportError) as error:
-        return str(error)
-    command = resume_command(given or _command_line(process.pid, agent.name), agent, session)
-    if command is None:
-        return "how it was started is not wholly understood, so how it goes on is unknown"
-    return Reopening(agent.name, process, session, command)
-
-
-def reopen(
-    how: Reopening,
-    transport: Transport,
-    name: str,
-    engine: Engine,
-    store: Store | None,
-    register: Path | None,
-    directory: Path | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Outcome:
-    """End that agent, and start it again where its session or pane has ended, or is at a shell's prompt.
-
-    Never refused: something was done.  `directory` is where a session ran that was started by hand, if known.
-    """
-    ended = end_process(how.process, GRACE_S, clock)
-    told = f"{how.agent} (pid {how.process.pid}) was ended" + (" by force" if ended is TerminationResult.KILLED else "")
-    if ended not in (TerminationResult.ASKED, TerminationResult.KILLED, TerminationResult.ALREADY):
-        return Outcome(End.UNKNOWN, f"{how.agent} (pid {how.process.pid}) did not end")
-    restarter = Restarter(how.command, register, store)
-    outcome = _started(how, restarter, transport, name, engine, directory, clock, sleep)
-    why = f"{told}; {outcome.why}" + (f", with its session {how.session}" if outcome else "")
-    return evolve(outcome, end=End.UNCHANGED if outcome.end is End.REFUSED else outcome.end, why=why)
-
-
-def _started(
-    how: Reopening,
-    restarter: Restarter,
-    transport: Transport,
-    name: str,
-    engine: Engine,
-    directory: Path | None,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> Outcome:
-    until = clock() + LEFT_S
-    while True:
-        try:
-            seen = look(transport)
-        except SessionGone:
-            return restarter.anew(transport, name, directory)
-        except TransportError as error:
-            return Outcome(End.UNKNOWN, str(error))
-        if seen.alive is False:
-            return restarter.in_place(transport, name, seen)
-        outcome = ShellPrompt(transport, engine, clock, sleep).run(how.command)
-        if outcome.end is not End.REFUSED:
-            return outcome
-        if clock() >= until:
-            return evolve(outcome, end=End.UNCHANGED, why=f"nothing was started: {outcome.why}")
-
-
-def _process(agent: str, pack: Pack, kernel: KernelFacts) -> Process | None:
-    """The agent's own process: the one that reads the terminal, or else the only one of its name there."""
-    there = [one for one in kernel.readers or kernel.members if not one.ended]
-    own = [one for one in there if agent in _programs(one) and is_of(pack, one, kernel)]
-    own = [one for one in own if not one.names & (SHELLS | WRAPPERS)]
-    if len(own) != 1 or own[0].started is None:
-        return None
-    return Process(own[0].pid, own[0].started)
-
-
-def _programs(member: Member) -> frozenset[str]:
-    return member.names | (names_of(member.script, None, None) if member.script else frozenset())
-
-
-def _command_line(pid: int, agent: str) -> tuple[str, ...]:
-    """How a process was started, without an interpreter before the agent; empty where that is not known for sure."""
-    try:
-        line = Path(PROC, str(pid), "cmdline").read_bytes()
-    except OSError:
-        return ()
-    words = tuple(os.fsdecode(line).split("\0"))
-    if words[-1] or not all(words[:-1]):
-        return ()  # it was written over, as a program does that gives itself a title: its options are lost
-    words = words[:-1]
-    return words[1:] if len(words) > 1 and Path(words[1]).name == agent and Path(words[0]).name != agent else words
-
-
-MORE_TRIES = 3
-LINES = 40  # kept of the last screen: usually a crash's trace
 
 
 @frozen
@@ -213,14 +96,9 @@ class Recoverer:
         else:
             seen = evolve(seen, target=last.target if last else name)  # it may have been reached by its pane's number
             doubt = self._doubt(decision, config.policy, was, verdict, seen)
-            if (
-                doubt is None
-                and isinstance(decision, Press | Choose)
-                and last is not None
-                and last.identity == seen.identity
-            ):
+            if doubt is None and isinstance(decision, Press | Choose) and last and last.identity == seen.identity:
                 doubt = came_later(seen, last)
-        how: Reopening | str | None = None
+        how: _Reopening | str | None = None
         if doubt is None and isinstance(decision, Restart) and decision.resumes:
             how = self._reopening(transport)
             doubt = how if isinstance(how, str) else None
@@ -234,10 +112,9 @@ class Recoverer:
         except Halted as error:
             return Outcome(End.REFUSED, error.why, after=seen)
         directory = directories[0] if directories else None
-        if isinstance(how, Reopening) and seen is not None:
+        if isinstance(how, _Reopening) and seen is not None:
             self._keep_last(name, seen)
-            store, register = self.store, self._register
-            outcome = reopen(how, transport, name, self.engine, store, register, directory, self.clock, self.sleep)
+            outcome = self._reopen(how, transport, name, directory)
         else:
             outcome = self._do(transport, name, decision, seen, directory)
         return outcome if intent is None else self._concluded(intent, outcome)
@@ -304,11 +181,65 @@ class Recoverer:
             outcome = press(transport, decision, outcome.after, self.engine, self.clock, self.sleep)
         return outcome
 
-    def _reopening(self, transport: Transport) -> Reopening | str:
+    def _reopening(self, transport: Transport) -> _Reopening | str:
+        """How the agent that hangs there can be ended and started again; or why not, in words."""
+        if not isinstance(transport, Moving):
+            return "its transport does not tell who reads while its screen moves"
         try:
-            return reopening(transport, self.engine, self._register, self.sleep)
+            before = transport.capture_moving()
+            self.sleep(MOVES_S)
+            now = transport.capture_moving()
         except TransportError as error:
             return str(error)
+        verdict = judged(self.engine, now, before)
+        doubt = doubt_of_work(verdict, now)
+        if doubt is not None or verdict.match is None or now.identity != before.identity:
+            return doubt or "it is another session now"
+        known = verdict.detection.words.resumable(verdict.agents or ())
+        process = _process(known[0].name, verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
+        if process is None or now.elsewhere:
+            return "which process is the agent is not known for sure"
+        agent, session = known[0], session_of(verdict, known[0]) or session_shown(now.screen.text, known[0])
+        if session is None:
+            return "the id of its session is unknown: neither its own report nor its screen names one"
+        try:
+            given = started_with(self._register, now.identity) if self._register is not None else None
+        except (StoreError, TransportError) as error:
+            return str(error)
+        command = resume_command(given or _command_line(process.pid, agent.name), agent, session)
+        if command is None:
+            return "how it was started is not wholly understood, so how it goes on is unknown"
+        return _Reopening(agent.name, process, session, command)
+
+    def _reopen(self, how: _Reopening, transport: Transport, name: str, directory: Path | None) -> Outcome:
+        """End that agent, and start it again where its session or pane has ended, or is at a shell's prompt.
+
+        Never refused: something was done.
+        """
+        who, ended = f"{how.agent} (pid {how.process.pid})", end_process(how.process, GRACE_S, self.clock)
+        if ended not in (TerminationResult.ASKED, TerminationResult.KILLED, TerminationResult.ALREADY):
+            return Outcome(End.UNKNOWN, f"{who} did not end")
+        told = f"{who} was ended" + (" by force" if ended is TerminationResult.KILLED else "")
+        outcome = self._go_on(how, transport, name, directory)
+        why = f"{told}; {outcome.why}" + (f", with its session {how.session}" if outcome else "")
+        return evolve(outcome, end=End.UNCHANGED if outcome.end is End.REFUSED else outcome.end, why=why)
+
+    def _go_on(self, how: _Reopening, transport: Transport, name: str, directory: Path | None) -> Outcome:
+        restarter, until = Restarter(how.command, self._register, self.store), self.clock() + LEFT_S
+        while True:
+            try:
+                seen = look(transport)
+            except SessionGone:
+                return restarter.anew(transport, name, directory)
+            except TransportError as error:
+                return Outcome(End.UNKNOWN, str(error))
+            if seen.alive is False:
+                return restarter.in_place(transport, name, seen)
+            outcome = ShellPrompt(transport, self.engine, self.clock, self.sleep).run(how.command)
+            if outcome.end is not End.REFUSED:
+                return outcome
+            if self.clock() >= until:
+                return evolve(outcome, end=End.UNCHANGED, why=f"nothing was started: {outcome.why}")
 
     @property
     def _register(self) -> Path | None:
@@ -325,3 +256,30 @@ class Recoverer:
             with suppress(StoreError):
                 facts = {"exit_status": seen.exit_status, "alive": seen.alive, "screen": lines[-LINES:]}
                 self.store.incident(name, "before_restart", facts)
+
+
+def _process(agent: str, pack: Pack, kernel: KernelFacts) -> Process | None:
+    """The agent's own process: the one that reads the terminal, or else the only one of its name there."""
+    there = [one for one in kernel.readers or kernel.members if not one.ended]
+    own = [one for one in there if agent in _programs(one) and is_of(pack, one, kernel)]
+    own = [one for one in own if not one.names & (SHELLS | WRAPPERS)]
+    if len(own) != 1 or own[0].started is None:
+        return None
+    return Process(own[0].pid, own[0].started)
+
+
+def _programs(member: Member) -> frozenset[str]:
+    return member.names | (names_of(member.script, None, None) if member.script else frozenset())
+
+
+def _command_line(pid: int, agent: str) -> tuple[str, ...]:
+    """How a process was started, without an interpreter before the agent; empty where that is not known for sure."""
+    try:
+        line = Path(PROC, str(pid), "cmdline").read_bytes()
+    except OSError:
+        return ()
+    words = tuple(os.fsdecode(line).split("\0"))
+    if words[-1] or not all(words[:-1]):
+        return ()  # it was written over, as a program does that gives itself a title: its options are lost
+    words = words[:-1]
+    return words[1:] if len(words) > 1 and Path(words[1]).name == agent and Path(words[0]).name != agent else words
