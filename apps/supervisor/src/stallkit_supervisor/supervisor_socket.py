@@ -18,9 +18,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import threading
 import time
-from collections import deque
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -61,40 +61,7 @@ class NotAnswered(StallkitError):
     """A request that cannot be answered."""
 
 
-class _Subscriber:
-    """One client's events; `put` and `end` are called by the supervisor, and never wait."""
-
-    def __init__(self, held: int) -> None:
-        self._events: deque[str] = deque()
-        self._held, self._changed = held, threading.Condition()
-        self._over, self._lost = False, False
-
-    def put(self, line: str) -> None:
-        with self._changed:
-            self._lost = self._lost or len(self._events) >= self._held
-            if not self._lost:
-                self._events.append(line)
-            self._changed.notify()
-
-    def end(self) -> None:
-        with self._changed:
-            self._over = True
-            self._changed.notify()
-
-    def pass_on(self, progress: Progress, alive_s: float) -> None:
-        """Send what comes until the end.  Raises OSError where the client left, NotAnswered where it was too slow."""
-        while True:
-            with self._changed:
-                if not (self._events or self._over or self._lost):
-                    self._changed.wait(alive_s)
-                lines, over, lost = list(self._events), self._over, self._lost
-                self._events.clear()
-            for line in lines or [] if over or lost else lines or ["null"]:
-                progress(json.loads(line))
-            if lost:
-                raise NotAnswered("events", "", "it read too slowly, and events were lost", "subscribe again")
-            if over:
-                return
+_Subscriber = queue.SimpleQueue[dict[str, Any] | NotAnswered | None]  # the events of one client; None: they are over
 
 
 class _Answers:
@@ -120,22 +87,25 @@ class _Answers:
                 raise NotAnswered("request", "", f"unknown request {other!r}", "ask status, verdict or events")
 
     def said(self, event: Event) -> None:
-        """Pass an event on; the supervisor's hook."""
+        """Pass an event on; the supervisor's hook, which never waits."""
         with self._lock:
-            if self._subscribers:
-                line = json.dumps(dump(event))
-                for one in self._subscribers:
+            line = dump(event) if self._subscribers else {}
+            for one in [*self._subscribers]:
+                if one.qsize() < self._held:
                     one.put(line)
+                else:
+                    one.put(NotAnswered("events", "", "it read too slowly, and events were lost", "subscribe again"))
+                    self._subscribers.discard(one)
 
     def end(self) -> None:
         """No more events come."""
         with self._lock:
             self._over = True
             for one in self._subscribers:
-                one.end()
+                one.put(None)
 
     def _events(self, progress: Progress) -> dict[str, Any]:
-        subscriber = _Subscriber(self._held)
+        subscriber = _Subscriber()
         with self._lock:
             if self._over or len(self._subscribers) >= SUBSCRIBERS:
                 why = "it is ending" if self._over else f"{SUBSCRIBERS} clients get its events already"
@@ -143,11 +113,20 @@ class _Answers:
             self._subscribers.add(subscriber)
         try:
             progress(None)  # from here on nothing is missed
-            subscriber.pass_on(progress, self._alive_s)
+            while True:
+                try:
+                    event = subscriber.get(timeout=self._alive_s)
+                except queue.Empty:
+                    progress(None)
+                    continue
+                if event is None:
+                    return {"over": True}
+                if isinstance(event, NotAnswered):
+                    raise event
+                progress(event)
         finally:
             with self._lock:
                 self._subscribers.discard(subscriber)
-        return {"over": True}
 
     def _in_loop(self, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The answer, made between two steps of the supervisor."""
