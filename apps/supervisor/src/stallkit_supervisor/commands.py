@@ -10,7 +10,7 @@ COMMANDS = CommandSet(
     {
         "incidents": ("stallkit_supervisor.cli.incident_commands", "list the latest incidents, newest last"),
         "mute": ("stallkit_supervisor.cli.incident_commands", "tell nobody of a session for a while"),
-        "notify": ("stallkit_supervisor.cli.notify_command", "send a test notice to each place that is set"),
+        "notify": ("stallkit_supervisor.cli.watch_commands", "send a test notice to each place that is set"),
         "release": ("stallkit_supervisor.cli.incident_commands", "help a session again that its limits halted"),
         "report": ("stallkit_supervisor.cli.report_command", "tell what happened to the watched sessions"),
         "status": ("stallkit_supervisor.cli.status_commands", "show what the watched sessions do"),
@@ -20,8 +20,8 @@ COMMANDS = CommandSet(
     },
     printed="stallkit_supervisor.printed:PRINTED",
     offers={
-        "run_events": "stallkit_supervisor.run_events:chosen",
-        "run_outlet": "stallkit_supervisor.run_events:outlet",
+        "run_events": "stallkit_supervisor.settings:chosen_for_run",
+        "run_outlet": "stallkit_supervisor.settings:outlet_of_run",
         "settings": "stallkit_supervisor.settings:Settings",
     },
 )

@@ -13,7 +13,6 @@ import secrets
 import stat
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Iterable
 
@@ -27,13 +26,10 @@ SIGNAL, STOP = ".auto-signal", ".auto-stop"
 ROOM = 4_096  # bytes of an .auto-stop: ours has some 200
 
 
-_path = lru_cache(maxsize=1024)(Path)
-
-
 def working_directory(pid: int | None) -> Path | None:
     """The working directory of a session's first process; None where it is unknown."""
     try:
-        return _path(os.readlink(f"/proc/{pid}/cwd")) if pid else None  # noqa: PTH115  # as below
+        return Path(f"/proc/{pid}/cwd").readlink() if pid else None
     except OSError:
         return None
 

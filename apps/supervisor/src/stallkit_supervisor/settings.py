@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Callable, Collection, Mapping
+from typing import Any, Callable, Collection, Mapping
 
 from attrs import evolve, field, frozen
 
 from stallkit import settings
+from stallkit.config import FILE, user_config
 from stallkit.errors import ConfigError
 from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import CAREFUL, Policy
@@ -19,8 +22,9 @@ from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
 from stallkit_supervisor.listener import Listen
 from stallkit_supervisor.notification import MAYBE_S, REMIND_S, Notify
-from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown
+from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown, channels_of, open_notifier
 from stallkit_supervisor.notify.hooks import ContentMode
+from stallkit_supervisor.notify.notifier import Notifier
 from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Cure, Limits
 from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
@@ -211,3 +215,21 @@ def load_settings(
     except (ValueError, RuntimeError) as error:
         raise ConfigError(where, str(error), "correct it") from error
     return found
+
+
+# --- the events of a single run: `stallkit run` asks for this, and its background process tells them ---
+
+
+def chosen_for_run(hook: str | None, webhook: str | None) -> dict[str, str]:
+    """The places that these flags and the settings name, as plain texts.  Raises ConfigError for an invalid one."""
+    if not (hook or webhook or os.path.lexists(user_config()) or os.path.lexists(FILE)):
+        return {}
+    events = load_settings(None, Overrides(command=hook, webhook=webhook), {}, ["events"]).events
+    channels_of(Channels(events.exec, events.webhook))  # it raises here, where a person sees it
+    named = {"file": events.file, "exec": events.exec, "webhook": events.webhook, "cloudevents": events.cloudevents}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def outlet_of_run(stack: ExitStack, events: Mapping[str, Any], complain: Callable[[str], None]) -> Notifier | None:
+    """What tells the places of `chosen_for_run`, without its file; closed by `stack`."""
+    return open_notifier(stack, Channels(**events), complain)

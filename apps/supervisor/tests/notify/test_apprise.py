@@ -8,7 +8,7 @@ import threading
 from typing import Any, Iterator
 
 import pytest
-from stallkit_supervisor.notify.apprise import Apprise
+from stallkit_supervisor.notify.hooks import Apprise
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, channels_of
 from told_events import said
 

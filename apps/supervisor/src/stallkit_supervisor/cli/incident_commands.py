@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from typing import Any, Iterator, Mapping
 
@@ -40,13 +40,10 @@ def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
     Example:    stallkit incidents tmux:worker1 --last 10
     """
     store = noted()
-    try:
+    with closing(store) if store else nullcontext():
         if target is not None:
             target = watched_as(target, known_to(store) if store else ())
         found = store.incidents(target, limit) if store else []
-    finally:
-        if store:
-            store.close()
     if as_json:
         print_json({"version": 1, "incidents": [{**one, "time": iso(one["at"])} for one in found]})
         return
@@ -97,12 +94,9 @@ def release_command(ctx: click.Context, target: str) -> None:
     Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written; 64 it was never watched.
     Example:    stallkit release tmux:worker1
     """
-    store = Store(store_file())
-    try:
+    with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
         released = release(store, target)
-    finally:
-        store.close()
     if released is None:
         click.echo(shown(target, ": it was not stopped"), err=True)
         ctx.exit(Exit.ERROR)
@@ -128,12 +122,9 @@ def mute_command(target: str, for_s: float | None) -> None:
     Example:    stallkit mute tmux:worker1 --for 90m
     """
     until = None if for_s is None else time.time() + for_s
-    store = Store(store_file())
-    try:
+    with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
         store.mute(target, until)
-    finally:
-        store.close()
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
     say(shown(target, f": nobody is told of it until {till}"))
 
@@ -147,10 +138,7 @@ def unmute_command(target: str) -> None:
     Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit unmute tmux:worker1
     """
-    store = Store(store_file())
-    try:
+    with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
         store.unmute(target)
-    finally:
-        store.close()
     say(shown(target, ": a person is told of it"))

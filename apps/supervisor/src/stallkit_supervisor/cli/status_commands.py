@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import Any, Collection, Iterator
 
@@ -220,29 +220,15 @@ def _noted_rows() -> list[dict[str, Any]]:
     store = noted()
     if store is None:
         return []
-    try:
+    with closing(store):
         found = store.sessions()
-        limits = {row["name"]: store.waiting(row["name"]) for row in found}
-    finally:
-        store.close()
     rows = []
     for row in found:
-        if row["status"] is None:
-            continue
-        waiting = limits[row["name"]]
-        rows.append(
-            {
-                "target": row["name"],
-                **json.loads(row["status"]),
-                "seen_at": row["seen_at"],
-                "seen_time": iso(row["seen_at"]),
-                "iteration": row["iteration"],
-                "halted": row["halted"],
-                "free_at": waiting.free_at if waiting else None,
-                "free_time": iso(waiting.free_at) if waiting else None,
-                "supervisor": None,
-            }
-        )
+        if row["status"] is not None:
+            free_at = row["free_at"] if row["waits_since"] is not None else None
+            noted_row = {"target": row["name"], **json.loads(row["status"]), "seen_at": row["seen_at"]}
+            noted_row |= {"seen_time": iso(row["seen_at"]), "iteration": row["iteration"], "halted": row["halted"]}
+            rows.append({**noted_row, "free_at": free_at, "free_time": iso(free_at), "supervisor": None})
     return rows
 
 

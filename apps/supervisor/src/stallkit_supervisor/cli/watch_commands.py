@@ -1,4 +1,4 @@
-"""``stallkit watch`` and ``supervise``: many sessions at once, for a person or as a service."""
+"""``stallkit watch`` and ``supervise``: many sessions at once; ``notify``: a test of where people are told."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 from urllib.parse import urlsplit
 
 import click
+from rich.table import Table
+from rich.text import Text
 
-from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, session_options, shown
+from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, print_json, session_options, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.tables import plain_console
 from stallkit.config import FILE, event_log, store_file, user_config
 from stallkit.daemon_client import DaemonSilent
 from stallkit.distributions import offered
@@ -27,7 +31,8 @@ from stallkit.settings import checked_files
 from stallkit.transports.base import Options
 from stallkit_supervisor.cli.report_command import summarise
 from stallkit_supervisor.cli.watch_table import LiveTable
-from stallkit_supervisor.notify.channels import SHOWN, Shown
+from stallkit_supervisor.notify.channels import SHOWN, Channels, Shown, channels_of
+from stallkit_supervisor.notify.notifier import cloud_event
 from stallkit_supervisor.service import opened, serve
 from stallkit_supervisor.settings import Overrides, Settings, load_settings
 from stallkit_supervisor.sources import socket_of, sources_for
@@ -35,38 +40,9 @@ from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.supervisor_socket import statuses
 
-__all__ = ["run_watch", "supervise_command", "watch_command", "watch_options"]
+__all__ = ["notify_command", "supervise_command", "watch_command"]
 
 _TIME = Duration(above=True)
-
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file."),
-    click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats."),
-    click.option(
-        "--stall-timeout", "stall_s", type=_TIME,
-        help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
-    ),
-    click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front."),
-    click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed."),
-    click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input."),
-    click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON."),
-    click.option(
-        "--notify", "shown_by", multiple=True, type=click.Choice(SHOWN),
-        help="Show notices there; repeat it (docs/notify.md).",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md)."),
-    log_option,
-    session_options,
-)  # fmt: skip
-
-
-def watch_options(command: _F) -> _F:
-    """Add the options that `watch` and `supervise` share."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command("watch")
@@ -75,7 +51,28 @@ def watch_options(command: _F) -> _F:
 @config_option
 @click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
 @click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
-@watch_options
+@click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file.")
+@click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats.")
+@click.option(
+    "--stall-timeout",
+    "stall_s",
+    type=_TIME,
+    help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
+)
+@click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front.")
+@click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON.")
+@click.option(
+    "--notify",
+    "shown_by",
+    multiple=True,
+    type=click.Choice(SHOWN),
+    help="Show notices there; repeat it (docs/notify.md).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md).")
+@log_option
+@session_options
 def watch_command(
     targets: tuple[str, ...],
     everything: bool,
@@ -248,3 +245,68 @@ def _check(settings: Settings, files: str, socket: str | None) -> None:
         click.echo(f"webhook: an address of {host}, which was not called")
     if events.metrics:
         click.echo(f"metrics: {events.metrics} can be served")
+
+
+# --- ``stallkit notify``: a test notice to each place where people are told ---
+
+_TEST = Event("test", "", {"why": "nobody has to do anything"})
+
+
+@click.command("notify")
+@config_option
+@click.option("--notify", "shown_by", multiple=True, type=click.Choice(SHOWN), help="This place as well; repeat it.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD, the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post the event there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/notify.md).")
+@session_options
+@click.pass_context
+def notify_command(
+    ctx: click.Context,
+    config: Path | None,
+    shown_by: tuple[Shown, ...],
+    hook: str | None,
+    webhook: str | None,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Send a test notice to each place that the settings and these options name, and say what happened.
+
+    The places are those of `watch`: desktop, terminal, tmux (the clients of -L or -S), a command, a webhook.  Neither
+    limits nor quiet hours hold it back.
+
+    \b
+    Exit codes: 0 each was told; 1 one was not; 64 usage, also where no place is named.
+    Example:    stallkit notify --notify desktop --notify tmux
+    """
+    flags = Overrides(command=hook, webhook=webhook, notify=shown_by)
+    settings = load_settings(config, flags, os.environ, ["events", "notify"])
+    rows = _told(settings.channels(Options(socket_name, socket_path)))
+    if not rows:
+        raise click.UsageError("no place is named: give --notify, --exec, --webhook, or settings (docs/notify.md)")
+    if as_json:
+        print_json({"version": 1, "places": rows})
+    else:
+        _print(rows)
+    ctx.exit(Exit.OK if all(row["told"] for row in rows) else Exit.ERROR)
+
+
+def _told(chosen: Channels) -> list[dict[str, Any]]:
+    """Each place, whether it was told, and what happened."""
+    rows = []
+    for channel in channels_of(chosen):
+        try:
+            told, what = True, channel.deliver(cloud_event(_TEST))
+        except OSError as error:
+            told, what = False, str(error)
+        rows.append({"place": channel.name, "told": told, "what": what})
+        channel.close()
+    return rows
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        told = Text("told") if row["told"] else Text("not told", "red")
+        table.add_row(shown(row["place"]), told, shown(row["what"]))
+    plain_console().print(table)

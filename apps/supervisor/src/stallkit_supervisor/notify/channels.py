@@ -9,11 +9,10 @@ from attrs import evolve, field, frozen, validators
 
 from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
-from stallkit_supervisor.notify.apprise import Apprise
 from stallkit_supervisor.notify.desktop import Desktop
-from stallkit_supervisor.notify.hooks import CONTENT_MODES, Command, ContentMode, Webhook
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, Apprise, Command, ContentMode, Webhook
 from stallkit_supervisor.notify.notifier import ESCALATIONS, Channel, Notifier, Outlet
-from stallkit_supervisor.notify.terminal import CODES, Code, Terminal
+from stallkit_supervisor.notify.terminal import Terminal
 from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours
 from stallkit_supervisor.notify.tmux_message import TmuxMessage
 
@@ -86,7 +85,7 @@ def channels_of(chosen: Channels) -> list[Channel]:
     if shown.desktop:
         made.append(Desktop())
     if shown.terminal != "never":
-        made.append(Terminal(_code(shown.terminal)))
+        made.append(Terminal(None if shown.terminal == "auto" else shown.terminal))
     if shown.tmux:
         made.append(TmuxMessage(chosen.tmux))
     if shown.apprise:
@@ -105,7 +104,3 @@ def open_notifier(stack: ExitStack, chosen: Channels, on_error: Callable[[str], 
     made = Notifier(outlets, chosen.shown.limits, on_error)
     stack.callback(made.close)
     return made
-
-
-def _code(terminal: TerminalCode) -> Code | None:
-    return next((code for code in CODES if code == terminal), None)

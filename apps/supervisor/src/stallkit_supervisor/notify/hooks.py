@@ -1,4 +1,4 @@
-"""Programs that are told: a command that is run, and an address that is posted to, for each event, in CloudEvents 1.0.
+"""Programs that are told: a command, a webhook and the services of apprise; the first two in CloudEvents 1.0.
 
 In binary mode the body is the event as it stands in the event log, and the envelope is beside it, in headers or
 variables; in structured mode one JSON object holds both.  The tests read every envelope back with the SDK of the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import os
 import shlex
 import signal
@@ -17,18 +18,20 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, Sequence
 from urllib.parse import quote
 
 from attrs import frozen
 
+from stallkit.errors import StallkitError
 from stallkit.jsonio import dump
 from stallkit.press.events import Event
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
-from stallkit_supervisor.notify.notice import CLEARED
+from stallkit_supervisor.notify.notice import CLEARED, Notice
 
 __all__ = [
+    "Apprise",
     "CONTENT_MODES",
     "CloudEvent",
     "Command",
@@ -184,3 +187,42 @@ class _Stays(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+# --- the services that apprise reaches, each by an address: mail, ntfy, Telegram, Slack, Matrix and many more ---
+
+logging.getLogger("apprise").addHandler(logging.NullHandler())  # it would print addresses, which hold tokens
+
+
+class Apprise:
+    """Notices as short messages of other services; of an address only its scheme is ever shown.
+
+    Needs the extra ``apprise``.  What is over is not told there: these places have no way to take a message back.
+    """
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        """Raises ValueError for an address that apprise does not know, StallkitError if apprise is not installed."""
+        try:
+            import apprise  # extra: apprise
+        except ImportError as error:
+            why, todo = "apprise is not installed", "pip install 'stallkit-supervisor[apprise]'"
+            raise StallkitError("notify", "apprise", why, todo) from error
+        self._places: list[tuple[str, apprise.Apprise]] = []  # each by its scheme
+        for number, address in enumerate(addresses, 1):
+            place = apprise.Apprise()
+            if not place.add(address):
+                raise ValueError(f"apprise does not know address {number} of [notify] apprise, or it is incomplete")
+            self._places.append((address.partition(":")[0], place))
+        self.name = f"apprise {' '.join(scheme for scheme, _ in self._places)}"
+
+    def deliver(self, said: CloudEvent) -> str:
+        if said.event.name == CLEARED:
+            return "not told: a message cannot be taken back"
+        notice = Notice.of(said.event)
+        sent = [(scheme, place.notify(notice.body or notice.title, notice.title)) for scheme, place in self._places]
+        if failed := [scheme for scheme, well in sent if not well]:
+            raise OSError(f"{', '.join(failed)} did not take it")
+        return "sent"
+
+    def close(self) -> None:
+        pass
