@@ -15,6 +15,7 @@ from stallkit.errors import StoreError
 from stallkit_supervisor.event_bus import EventBus
 from stallkit_supervisor.loop_files import held, write_stop
 from stallkit_supervisor.session_state import Loop, SessionState
+from stallkit_supervisor.transitions import on_signal
 from stallkit_supervisor.watched import Watched
 
 __all__ = ["Persistence"]
@@ -70,7 +71,7 @@ class Persistence:
         target = watched.target
         stamp = watched.new_signal()
         if stamp is not None:
-            watched.begin_iteration(self.reset_total)
+            watched.state = on_signal(watched.state, self.reset_total)
             self.bus.keep(lambda store: store.new_iteration(target, self.reset_total, stamp))
             self.bus.say("iteration", target, {})
         if watched.state.halt.halted is not None:
@@ -133,7 +134,7 @@ class Persistence:
                 return False
         except StoreError:
             return False
-        watched.release()
+        watched.state = watched.state.released()
         return True
 
     def muted(self, watched: Watched, waited_s: float) -> bool:

@@ -35,6 +35,7 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit_supervisor.loop_files import held, working_directory
+from stallkit_supervisor.sources import socket_of
 from stallkit_supervisor.store import Store
 
 __all__ = ["Restarter", "keep_exit", "start_anew", "start_here", "started_with"]
@@ -207,20 +208,9 @@ def _again(session: Session, command: Sequence[str]) -> Session:
 
 
 def _is_on(session: Session, options: Options) -> bool:
-    """Whether a session was started on that tmux server."""
-    return _socket(session.tmux_socket_name, session.tmux_socket_path, "", None) == _socket(
-        options.tmux_socket_name,
-        options.tmux_socket_path,
-        os.environ.get("TMUX_TMPDIR", ""),
-        os.environ.get("TMUX"),
-    )
-
-
-def _socket(name: str | None, path: str | None, folder: str, inside: str | None) -> str:
-    """The path of a tmux server's socket; a registered session has a path where the environment had a say."""
-    if path is None and name is None and inside:
-        path = inside.split(",")[0]
-    return os.path.realpath(path or Path(folder or "/tmp", f"tmux-{os.getuid()}", name or "default"))
+    """Whether a session was started on that tmux server: it has a path if the environment had a say."""
+    own = session.tmux_socket_path or f"/tmp/tmux-{os.getuid()}/{session.tmux_socket_name or 'default'}"
+    return Path(own).resolve() == Path(socket_of(options)).resolve()
 
 
 def _by_hand(transport: TmuxTransport, seen: Snapshot, command: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Sequence
 
 from stallkit_sessions.lifecycle import reconcile
 
@@ -147,15 +147,10 @@ def _changed(supervisor: Supervisor, before: Settings, after: Settings) -> Setti
 
 async def _beats() -> None:
     """Tell systemd's watchdog that the loop runs, twice as often as it requires."""
-    for pause in _pauses():
-        notify("WATCHDOG=1")
-        await asyncio.sleep(pause)
-
-
-def _pauses() -> Iterator[float]:
     asked = os.environ.get("WATCHDOG_USEC", "")
     while asked.isdecimal() and int(asked) > 0:
-        yield int(asked) / 2_000_000
+        notify("WATCHDOG=1")
+        await asyncio.sleep(int(asked) / 2_000_000)
 
 
 def notify(state: str) -> bool:

@@ -141,20 +141,11 @@ class Store(Database):
             why = row["halted"] or (limits and limits.reached(counts, time.monotonic()))
             if why:
                 raise Halted(given_name, why)
-            given = (
-                session,
-                row["iteration"],
-                row["loop"],
-                act,
-                _plain(identity),
-                fingerprint,
-                shown,
-                keys and redact(keys),
-            )
+            what = (act, _plain(identity), fingerprint, shown, keys and redact(keys))
             done = base.execute(
                 "insert into recovery (session, iteration, loop, act, identity, fingerprint, shown, keys,"
                 " asked_at, boot, clock) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*given, time.time(), boot_id(), time.monotonic()),
+                (session, row["iteration"], row["loop"], *what, time.time(), boot_id(), time.monotonic()),
             )
             assert done.lastrowid is not None  # an insert has one
             return done.lastrowid

@@ -216,12 +216,13 @@ class Supervisor:
         sockets, prompts, incident = TcpSockets(), AskedPrompts(), self._incident(source, sightings)
         for sighting in sightings:
             await self._see(source, sighting, sockets, prompts, incident)
-        if isinstance(source, FleetSource) and id(source) not in self._listed:
-            self._listed.add(id(source))
-            self._missed(source.identities())
+        fleet = source if isinstance(source, FleetSource) else None
+        if fleet is not None and id(fleet) not in self._listed:
+            self._listed.add(id(fleet))
+            self._missed(fleet.identities())
         self._persistence.swept()
-        if isinstance(source, FleetSource):
-            await source.show(self.summary)
+        if fleet is not None:
+            await fleet.show(self.summary)
 
     def _missed(self, identities: Collection[str]) -> None:
         """Report what ended while nobody watched, and take back what it asked; `identities` are there."""
@@ -382,27 +383,24 @@ class Supervisor:
         else:
             outcome = Outcome(End.REFUSED, "earlier events could not be written down yet")
         watched.state = on_outcome(watched.state, decision, outcome.end, outcome.why)
-        why, known = (
-            _NUMBERS.sub("", outcome.why),
-            watched.refusals if watched.state.prompt.refused > 1 else frozenset[str](),
-        )
+        known = watched.refusals if watched.state.prompt.refused > 1 else frozenset[str]()
+        why = _NUMBERS.sub("", outcome.why)
         watched.refusals = known | {why}
         self._persistence.news(watched)
         if isinstance(decision, Restart) and outcome.end not in (End.CLEARED, End.REPLACED):
             self._persistence.restarts(watched)
         if outcome.end is End.REFUSED and why in known:
             return  # it is said once, however often it is tried
+        act = type(decision).__name__.lower()
         facts = {
-            "act": type(decision).__name__.lower(),
+            "act": act,
             "signature": decision.signature.id if isinstance(decision, Press | Choose) else None,
             "keys": str(outcome.keys) if outcome.pressed and not isinstance(decision, Send) else None,
             "text": decision.text if isinstance(decision, Send) else None,
             "outcome": str(outcome.end),
             "why": outcome.why,
         }
-        self._bus.say(
-            "dismissal" if isinstance(decision, Press | Choose) else facts["act"] or "", watched.target, facts
-        )
+        self._bus.say("dismissal" if isinstance(decision, Press | Choose) else act, watched.target, facts)
 
     def _through(self, source: Source, watched: Watched, decision: Action, was: Observed, last: Snapshot) -> Outcome:
         target = watched.target

@@ -35,7 +35,7 @@ from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look
 from stallkit_supervisor.session_state import Emit, HaltState, QuotaState, SessionState, Step, WatchConfig
 from stallkit_supervisor.status_text import StatusNeed
 from stallkit_supervisor.store import ACTS, Store
-from stallkit_supervisor.transitions import on_look, on_signal
+from stallkit_supervisor.transitions import on_look
 
 __all__ = ["Watched"]
 
@@ -302,14 +302,6 @@ class Watched:
             return None
         self._signal = stamp
         return stamp
-
-    def begin_iteration(self, reset_total: bool) -> None:
-        """Note a signal."""
-        self.state = on_signal(self.state, reset_total)
-
-    def release(self) -> None:
-        """Note that a person released it: limits start again."""
-        self.state = self.state.released()
 
     @property
     def need(self) -> StatusNeed | None:

@@ -8,8 +8,8 @@ import threading
 from typing import Any, Iterator
 
 import pytest
-from stallkit_supervisor.notify.hooks import Apprise
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, channels_of
+from stallkit_supervisor.notify.hooks import Apprise
 from told_events import said
 
 from stallkit.errors import ConfigError

@@ -108,7 +108,7 @@ def known_to(store: Store) -> list[str]:
 def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iterator[str]:
     """Who watches, or that nobody does: then what follows is old."""
     for one in supervisors:
-        yield shown(f"watched by process {one['pid']} since {_since(one['since'])}, policy {one['policy']}")
+        yield shown(f"watched by process {one['pid']} since {_clock(one['since'])}, policy {one['policy']}")
     if not rows:
         yield "no session has been watched yet: stallkit watch --all"
     elif not supervisors:
@@ -241,10 +241,3 @@ def _clock(at: float) -> str:
     """The time of that day, and which day it was unless it is today."""
     then = datetime.fromtimestamp(at).astimezone()
     return f"{then:%H:%M:%S}" if then.date() == datetime.now().astimezone().date() else f"{then:%Y-%m-%d %H:%M}"
-
-
-def _since(at: Any) -> str:
-    try:
-        return _clock(datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at))
-    except (TypeError, ValueError):
-        return "an unknown time"

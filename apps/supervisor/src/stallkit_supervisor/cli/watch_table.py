@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Iterable, Mapping, Sequence
 
 from rich.cells import cell_len
@@ -153,7 +152,7 @@ class LiveTable:
         self._live.start()
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def event(self, event: Event) -> None:

@@ -60,9 +60,7 @@ class TokenBucket:
         return self.tokens >= self.size
 
     def without_one(self) -> TokenBucket:
-        """The bucket with one token taken.  Raises ValueError where there is none."""
-        if not self.has_one:
-            raise ValueError("the bucket has no token")
+        """The bucket with one token taken, where there is one."""
         return evolve(self, tokens=self.tokens - 1)
 
 
@@ -186,11 +184,6 @@ class Throttle:
             return LOOK_S
         left = 0.0 if self._by_quiet else self._limits.window_s - (now - self._since[0])
         return min(max(left, 0.0), LOOK_S)
-
-    @property
-    def held(self) -> int:
-        """How many notices are held back."""
-        return sum(one.count for one in self._held.values())
 
     def _is_quiet(self, local: datetime) -> bool:
         return self._limits.quiet is not None and self._limits.quiet.holds(local)

@@ -7,7 +7,6 @@ The mark is the window's option ``@stallkit_needs``, for a format of the status 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Sequence
 
 from stallkit.errors import SessionGone, TransportError
 from stallkit.transports.base import Options
@@ -100,14 +99,12 @@ class TmuxMessage:
 
     def _clean(self) -> None:
         """Take away the marks that a killed process left."""
-        for line in self._lines(["list-windows", "-a", "-F", f"#{{window_id}} #{{{MARK}}}"]):
+        listed = self._server.run(self.name, ["list-windows", "-a", "-F", f"#{{window_id}} #{{{MARK}}}"])
+        for line in listed.splitlines():
             window, _, mark = line.partition(" ")
             if mark:
                 self._server.run(self.name, ["set-option", "-wu", "-t", window, MARK])
         self._cleaned = True
-
-    def _lines(self, words: Sequence[str]) -> list[str]:
-        return self._server.run(self.name, words).splitlines()
 
 
 def _literally(text: str) -> str:
