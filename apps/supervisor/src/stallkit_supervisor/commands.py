@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from stallkit.cli.command_set import CommandSet
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = CommandSet(
     {
         "incidents": ("stallkit_supervisor.cli.incident_commands", "list the latest incidents, newest last"),

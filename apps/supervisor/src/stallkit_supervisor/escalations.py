@@ -10,8 +10,6 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Verdict
 from stallkit_supervisor.notification import Need, NoticeSubject
 
-__all__ = ["Escalations", "Filed"]
-
 
 @frozen
 class Filed:

@@ -16,8 +16,6 @@ from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event
 from stallkit_supervisor.store import Store
 
-__all__ = ["Hook", "EventBus"]
-
 HELD = 10_000  # events that wait for a reader (older ones are dropped), and writes that wait for the store
 PATIENCE_S = 10.0  # for another process that holds the store: five times what a write waits
 # Not incidents; whoever can write in a loop's directory could fill the list with some of them.

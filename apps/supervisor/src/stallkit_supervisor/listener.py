@@ -30,8 +30,6 @@ from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import Identity
 from stallkit.transports.tmux.pane import pipe_into
 
-__all__ = ["LISTEN", "Listen", "PaneListener", "may_report"]
-
 AT_ONCE = 16  # panes in one call: each starts a process for some 15 ms
 AGAIN_S = 60.0  # until a pane is tried again that was piped elsewhere, or reported too much; and a collector that ended
 NUDGE_S = 1.0  # between two looks that one pane's reports ask for

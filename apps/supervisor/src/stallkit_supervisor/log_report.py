@@ -23,8 +23,6 @@ from stallkit.errors import ConfigError
 from stallkit.press.events import EventLog
 from stallkit_supervisor.notification import BY_STATE, ClearedBy
 
-__all__ = ["LogReader", "Report", "SessionReport", "Wait", "reported"]
-
 _EACH = 2_000  # lines between two words of progress
 
 

@@ -20,8 +20,6 @@ from stallkit.errors import StoreError
 from stallkit.redact.redact import redact_all
 from stallkit_supervisor.store import Store
 
-__all__ = ["SIGNAL", "STOP", "held", "release", "signal_stamp", "stopped", "working_directory", "write_stop"]
-
 SIGNAL, STOP = ".auto-signal", ".auto-stop"
 ROOM = 4_096  # bytes of an .auto-stop: ours has some 200
 

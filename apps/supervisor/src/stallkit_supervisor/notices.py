@@ -29,8 +29,6 @@ from stallkit_supervisor.notification import (
 )
 from stallkit_supervisor.session_state import Emit, NoticeState, SessionState, Step, Tick, WatchConfig
 
-__all__ = ["ANSWERED", "TRIES", "agent_of", "ended_by", "over", "still", "tell"]
-
 ANSWERED = "it was answered once, or perhaps, and is still there: it is not answered again"
 TRIES = 10  # refusals at one prompt: the cause may pass, as a bullet that blinks above it; a person is told meanwhile
 _NOTICES = frozenset({"escalation", "limit"})

@@ -25,24 +25,6 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import REST_S
 from stallkit.settings import seconds
 
-__all__ = [
-    "BY_STATE",
-    "Cleared",
-    "ClearedBy",
-    "MAYBE_S",
-    "NOTIFY_AFTER_S",
-    "Need",
-    "NoticeSubject",
-    "Notification",
-    "Notify",
-    "REMIND_S",
-    "Tell",
-    "cleared_by",
-    "ending",
-    "on_subject",
-    "subject_of",
-]
-
 # --- what it is about ---
 
 

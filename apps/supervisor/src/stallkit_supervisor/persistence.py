@@ -18,8 +18,6 @@ from stallkit_supervisor.session_state import Loop, SessionState
 from stallkit_supervisor.transitions import on_signal
 from stallkit_supervisor.watched import Watched
 
-__all__ = ["Persistence"]
-
 
 @define
 class Persistence:

@@ -7,8 +7,6 @@ from typing import Mapping
 from stallkit.cli.json_shapes import Printed, Shape
 from stallkit.detect.signature import Certainty, Kind, State
 
-__all__ = ["PRINTED"]
-
 _SAME: Mapping[str, str] = {
     "watch": "event",
 }

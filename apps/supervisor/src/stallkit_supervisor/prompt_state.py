@@ -11,8 +11,6 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.gate import End
 from stallkit_supervisor.notification import NoticeSubject, subject_of
 
-__all__ = ["Observed", "PromptState", "observed"]
-
 _ALIKE = (State.WORKING, State.ENDED, State.IDLE)
 _EARLIER = "earlier"  # in place of a topic, in what an earlier edition noted
 DOUBT_S = 2.0  # of rest, or of a doubtful look, before it is news

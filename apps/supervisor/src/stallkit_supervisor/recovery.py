@@ -40,8 +40,6 @@ from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.shell_prompt import ShellPrompt
 from stallkit_supervisor.store import Halted, Store
 
-__all__ = ["Recoverer"]
-
 GRACE_S = 10.0  # from SIGTERM to SIGKILL: an agent writes its session down
 LEFT_S = 10.0  # from its end until what is left is sure: a shell draws its prompt, tmux notices the end
 MORE_TRIES = 3

@@ -17,20 +17,6 @@ from stallkit.press.policy import Action, Decision, Escalate, Interrupt, Policy,
 from stallkit.press.rules import PromptFacts, Scene
 from stallkit_supervisor.prompt_state import Observed
 
-__all__ = [
-    "BACK_OFF_S",
-    "Counts",
-    "Cure",
-    "DOUBLINGS",
-    "Hang",
-    "Limits",
-    "RESTARTS",
-    "RESTART_AFTER_S",
-    "RecoveryState",
-    "cure",
-    "is_cure",
-]
-
 # --- how often stallkit may act on one session ---
 
 

@@ -38,8 +38,6 @@ from stallkit_supervisor.loop_files import held, working_directory
 from stallkit_supervisor.sources import socket_of
 from stallkit_supervisor.store import Store
 
-__all__ = ["Restarter", "keep_exit", "start_anew", "start_here", "started_with"]
-
 _CONTAINED = frozenset({BWRAP, DOCKER, PODMAN})
 
 

@@ -13,8 +13,6 @@ from attrs.validators import ge
 
 from stallkit.settings import seconds
 
-__all__ = ["INTERVAL_S", "LOOK_S", "UNCHANGED", "Heartbeat", "Schedule", "beat", "next_look"]
-
 INTERVAL_S = 60.0
 UNCHANGED = 3  # beats
 LOOK_S = 5.0  # between two looks, at most: what appears is told soon, whatever the beats are

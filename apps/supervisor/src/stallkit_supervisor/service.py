@@ -27,8 +27,6 @@ from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.supervisor_socket import answering
 
-__all__ = ["notify", "opened", "serve"]
-
 
 def opened(
     stack: ExitStack,

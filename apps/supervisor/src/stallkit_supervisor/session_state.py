@@ -22,22 +22,6 @@ from stallkit_supervisor.prompt_state import PromptState
 from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Counts, Cure, Limits, RecoveryState
 from stallkit_supervisor.schedule import Heartbeat, Schedule
 
-__all__ = [
-    "Emit",
-    "Halt",
-    "HaltState",
-    "Loop",
-    "NoticeState",
-    "Perform",
-    "QuotaState",
-    "RecoveryCommands",
-    "STALL_LIMIT",
-    "SessionState",
-    "Step",
-    "Tick",
-    "WatchConfig",
-]
-
 STALL_LIMIT = "stall_limit"  # the reason in .auto-stop
 
 

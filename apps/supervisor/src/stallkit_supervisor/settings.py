@@ -29,14 +29,6 @@ from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Cure, Limit
 from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 
-__all__ = [
-    "EventSettings",
-    "Overrides",
-    "Settings",
-    "WatchSettings",
-    "load_settings",
-]
-
 
 @frozen
 class WatchSettings(LookSettings):

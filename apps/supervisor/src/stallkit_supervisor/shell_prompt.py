@@ -30,9 +30,6 @@ from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport, look
 
-__all__ = ["IdleShell", "ShellPrompt", "idle_shell", "prompt_of"]
-
-
 # --- a shell that waits for a command at its own prompt ---
 
 # How each of them waits for a command.  Bash reads what a script of its own asks for in other ways.

@@ -35,18 +35,6 @@ from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit_supervisor.listener import Listen, PaneListener, may_report
 from stallkit_supervisor.status_text import StatusText
 
-__all__ = [
-    "FleetSource",
-    "Source",
-    "SourceLook",
-    "Transports",
-    "own_pane",
-    "runs_stallkit",
-    "socket_of",
-    "sources_for",
-]
-
-
 # --- panes in which stallkit itself runs ---
 
 _NAME = "stallkit"

@@ -16,9 +16,6 @@ from stallkit.terminal.marks import plain
 from stallkit.transports.tmux.call import Server, quoted
 from stallkit.transports.tmux.identity import ServerIdentity
 
-__all__ = ["NEEDS", "StatusNeed", "StatusText", "clear_stale", "summary"]
-
-
 # --- what the sessions of a supervisor need, in one short line for a status bar ---
 
 # wait: for an answer, at a prompt or after its turn; failed, hung, ended: as a person is told; stopped: by a limit of

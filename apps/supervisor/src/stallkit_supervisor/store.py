@@ -21,8 +21,6 @@ from stallkit.probes.procfs import boot_id
 from stallkit.redact.redact import redact, redact_all
 from stallkit_supervisor.recovery_state import Counts, Limits
 
-__all__ = ["ACTS", "INCIDENTS", "Halted", "Muted", "Recovery", "Store", "Waiting"]
-
 ACTS = ("press", "resume", "send", "interrupt")  # the recoveries: a restart has limits of its own
 # The newest incidents are kept: at some 700 bytes each no more than one file of the event log, which has them all as
 # well.  By number and not by age: a clock that was set wrong for an hour must not empty the list.

@@ -45,8 +45,6 @@ from stallkit_supervisor.store import Store
 from stallkit_supervisor.transitions import NO_COMMAND, on_dry_run, on_outcome
 from stallkit_supervisor.watched import Watched
 
-__all__ = ["Supervisor"]
-
 _T = TypeVar("_T")
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")  # in a reason: how long something rests, the row that moved

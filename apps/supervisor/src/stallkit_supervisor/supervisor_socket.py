@@ -39,16 +39,6 @@ from stallkit.terminal.text import escaped
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.watched import Watched
 
-__all__ = [
-    "answering",
-    "events",
-    "own_socket",
-    "remove_dead",
-    "sockets",
-    "statuses",
-    "verdict",
-]
-
 # --- the server ---
 
 SUBSCRIBERS = 32  # clients at once that get events, each by a thread

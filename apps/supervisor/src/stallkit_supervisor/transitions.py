@@ -45,8 +45,6 @@ from stallkit_supervisor.session_state import (
     WatchConfig,
 )
 
-__all__ = ["NO_COMMAND", "on_dry_run", "on_look", "on_outcome", "on_signal"]
-
 _PROMPTS = (Need.WAITS, Need.ASKS, Need.FAILED)  # they are the same whatever moves beside them
 NO_COMMAND = "no [restart] command is configured, so nothing is started again"
 

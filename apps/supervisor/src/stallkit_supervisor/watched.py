@@ -37,8 +37,6 @@ from stallkit_supervisor.status_text import StatusNeed
 from stallkit_supervisor.store import ACTS, Store
 from stallkit_supervisor.transitions import on_look
 
-__all__ = ["Watched"]
-
 _NEEDS: dict[Need, StatusNeed] = {
     Need.WAITS: "wait",
     Need.ASKS: "wait",

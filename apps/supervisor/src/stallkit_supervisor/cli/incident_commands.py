@@ -22,8 +22,6 @@ from stallkit_supervisor.loop_files import release
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor_socket import statuses
 
-__all__ = ["incidents_command", "mute_command", "release_command", "told_of", "unmute_command"]
-
 _INDENT = 4  # of the further lines of an incident
 _TOLD = ("kind", "line", "keys", "outcome", "end", "limit", "error", "cause", "waits", "would")  # of its facts
 

@@ -25,8 +25,6 @@ from stallkit_supervisor.cli.status_commands import iso
 from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wait, reported
 from stallkit_supervisor.notification import ClearedBy, ending
 
-__all__ = ["report_command", "summarise"]
-
 SESSIONS = 7  # in a table, unless all are asked for
 _GAP, _LEAST = 2, 8  # cells between columns, and of a column
 _DAY_S = 86_400.0

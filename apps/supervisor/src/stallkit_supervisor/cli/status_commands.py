@@ -30,16 +30,6 @@ from stallkit_supervisor.status_text import StatusNeed, clear_stale, summary
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor_socket import remove_dead, statuses
 
-__all__ = [
-    "iso",
-    "known_to",
-    "moment",
-    "noted",
-    "status_command",
-    "watched_as",
-    "watched_rows",
-]
-
 SHORT_S = 0.25  # for each supervisor to answer: a status bar waits for the line
 _BESIDES = 40  # columns for what stands behind the state
 _OLD_S = 15.0  # since it was seen: three times as long as between two looks

@@ -40,8 +40,6 @@ from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.supervisor_socket import statuses
 
-__all__ = ["notify_command", "supervise_command", "watch_command"]
-
 _TIME = Duration(above=True)
 
 

@@ -20,9 +20,6 @@ from stallkit.press.events import Event
 from stallkit.terminal.text import cells, cut
 from stallkit_supervisor.supervisor import Supervisor
 
-__all__ = ["COLOURS", "LiveTable", "apart", "middle_cut", "noted", "sessions_table", "state_of", "still_s"]
-
-
 # --- what a row on a watched session says ---
 
 COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}

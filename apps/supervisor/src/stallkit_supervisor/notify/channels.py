@@ -16,8 +16,6 @@ from stallkit_supervisor.notify.terminal import Terminal
 from stallkit_supervisor.notify.throttle import NoticeLimits, QuietHours
 from stallkit_supervisor.notify.tmux_message import TmuxMessage
 
-__all__ = ["SHOWN", "WHATS", "Channels", "NotifySettings", "Shown", "channels_of", "open_notifier"]
-
 Shown = Literal["desktop", "terminal", "tmux"]
 SHOWN: tuple[Shown, ...] = ("desktop", "terminal", "tmux")  # what shows a notice to a person, by its name as a flag
 # What a notice may be about: what a session does, or an event's own name.

@@ -18,8 +18,6 @@ from stallkit_supervisor.notify.notice import CLEARED, Notice
 if TYPE_CHECKING:
     from jeepney.io.blocking import DBusConnection
 
-__all__ = ["Desktop"]
-
 REPLY_S = 5.0
 _SERVER = {"bus_name": "org.freedesktop.Notifications", "interface": "org.freedesktop.Notifications"}
 _NOBODY = "org.freedesktop.DBus.Error.ServiceUnknown"

@@ -30,15 +30,6 @@ from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
 from stallkit_supervisor.notify.notice import CLEARED, Notice
 
-__all__ = [
-    "Apprise",
-    "CONTENT_MODES",
-    "CloudEvent",
-    "Command",
-    "ContentMode",
-    "Webhook",
-]
-
 # --- the envelope ---
 
 ContentMode = Literal["binary", "structured"]

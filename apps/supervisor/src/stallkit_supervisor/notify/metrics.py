@@ -9,8 +9,6 @@ from stallkit.press.events import Event
 from stallkit_supervisor.notification import ClearedBy
 from stallkit_supervisor.notify.notice import CLEARED
 
-__all__ = ["Metrics"]
-
 # Upper bounds in seconds: an answer at once, after a coffee, a meeting, a night.
 BLOCKED_S = (1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 14_400, 43_200)
 SERIES = 200  # label sets of the histogram: a page must stay short whatever programs are called

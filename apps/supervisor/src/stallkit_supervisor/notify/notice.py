@@ -18,8 +18,6 @@ from stallkit.redact.redact import redact_all
 from stallkit.terminal.text import cut, escaped
 from stallkit_supervisor.notification import ending
 
-__all__ = ["CLEARED", "SUMMARY", "Notice", "duration", "how_many", "in_a_line", "question_first", "short", "what_of"]
-
 CLEARED, SUMMARY = "cleared", "summary"
 TITLE, BODY, NAME, QUESTION, CHOICES = 80, 300, 40, 120, 110  # characters
 MARK = "\u276f "  # of the selected option

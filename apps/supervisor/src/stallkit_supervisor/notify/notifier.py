@@ -21,9 +21,6 @@ from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED
 from stallkit_supervisor.notify.throttle import NoticeLimits, Throttle
 
-__all__ = ["Channel", "ESCALATIONS", "Notifier", "Outlet", "RUNS", "cloud_event"]
-
-
 # --- where events go besides the store ---
 
 # What a person should know at once.

@@ -14,9 +14,6 @@ from stallkit.transports.tmux.call import Server
 from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED, Notice
 
-__all__ = ["BELL", "CODES", "Code", "Terminal", "codes", "in_tmux", "osc_of", "own_terminal", "taken_away"]
-
-
 # --- how a terminal is asked to show a notice ---
 
 Code = Literal["osc9", "osc99", "osc777", "bell"]

@@ -17,9 +17,6 @@ from attrs import define, evolve, field, frozen, validators
 from stallkit.press.events import Event
 from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, duration, short, what_of
 
-__all__ = ["NoticeLimits", "QuietHours", "Throttle", "TokenBucket"]
-
-
 # --- how often something may happen ---
 
 

@@ -15,8 +15,6 @@ from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit_supervisor.notify.hooks import CloudEvent
 from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, Notice, what_of
 
-__all__ = ["MARK", "TmuxMessage"]
-
 MARK = "@stallkit_needs"
 SHOWN_MS = 10_000  # a key that is pressed meanwhile ends it, and goes where it would have gone
 _SCHEME = "tmux:"
