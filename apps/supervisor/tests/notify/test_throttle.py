@@ -15,11 +15,7 @@ from stallkit import dump
 from stallkit.press.events import Event
 
 ZONE = ZoneInfo("Europe/Vienna")
-
-
 DAY = datetime(2026, 11, 23, 12, 0, tzinfo=ZONE)
-
-
 NIGHT = QuietHours.parse("22:00-07:00")
 
 
@@ -178,11 +174,10 @@ def test_what_are_no_hours_is_refused() -> None:
 
 @given(st.integers(1, 5), st.floats(1, 100), st.lists(st.floats(-5, 50), max_size=50))
 def test_a_bucket_gives_its_size_and_what_came_back(size: int, window_s: float, pauses: list[float]) -> None:
-    bucket, now, taken, passed = TokenBucket.full(size, window_s, 0), 0.0, 0, 0.0
+    bucket, now, taken, passed = TokenBucket(size, window_s), 0.0, 0, 0.0
     for pause in pauses:
         now, passed = now + pause, passed + max(pause, 0)  # a clock may go back
-        bucket = bucket.refilled(now)
-        if bucket.has_one:
-            bucket, taken = bucket.without_one(), taken + 1
+        if bucket.refilled(now) >= 1:
+            bucket.tokens, taken = bucket.tokens - 1, taken + 1
         assert 0 <= bucket.tokens <= size
     assert taken <= size + size * passed / window_s + 1e-6

@@ -12,7 +12,7 @@ import re
 from datetime import datetime, time
 from typing import Any
 
-from attrs import define, evolve, field, frozen, validators
+from attrs import define, field, frozen, validators
 
 from stallkit.press.events import Event
 from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, duration, short, what_of
@@ -20,45 +20,28 @@ from stallkit_supervisor.notify.notice import CLEARED, SUMMARY, duration, short,
 # --- how often something may happen ---
 
 
-@frozen
+@define
 class TokenBucket:
-    """Room for `size` tokens, which come back evenly, all of them in `window_s` seconds; `tokens` were there at `at`.
+    """Room for `size` tokens, which come back evenly, all of them in `window_s` seconds; it is full at first.
 
-    >>> bucket = TokenBucket.full(2, window_s=60, at=0)
-    >>> [(bucket := bucket.refilled(0).without_one()).tokens for _ in range(2)]
-    [1.0, 0.0]
-    >>> bucket.has_one, bucket.refilled(30).has_one
-    (False, True)
+    >>> bucket = TokenBucket(2, window_s=60)
+    >>> bucket.refilled(now=0), bucket.refilled(now=30)
+    (2.0, 2.0)
+    >>> bucket.tokens = 0.0
+    >>> bucket.refilled(now=60)
+    1.0
     """
 
     size: int
     window_s: float
-    tokens: float
-    at: float
+    tokens: float = 0.0
+    at: float = -math.inf
 
-    @classmethod
-    def full(cls, size: int, window_s: float, at: float) -> TokenBucket:
-        """A bucket nothing was taken from."""
-        return cls(size, window_s, float(size), at)
-
-    def refilled(self, now: float) -> TokenBucket:
-        """The bucket at another time; a clock that went back brings no tokens."""
-        passed = max(0.0, now - self.at)
-        return evolve(self, tokens=min(float(self.size), self.tokens + passed * self.size / self.window_s), at=now)
-
-    @property
-    def has_one(self) -> bool:
-        """Whether something may happen; as of `at`."""
-        return self.tokens >= 1
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing was taken for so long that it is as good as new."""
-        return self.tokens >= self.size
-
-    def without_one(self) -> TokenBucket:
-        """The bucket with one token taken, where there is one."""
-        return evolve(self, tokens=self.tokens - 1)
+    def refilled(self, now: float) -> float:
+        """The tokens at another time; a clock that went back brings none."""
+        passed, self.at = max(0.0, now - self.at), now
+        self.tokens = min(float(self.size), self.tokens + passed * self.size / self.window_s)
+        return self.tokens
 
 
 # --- the hours of the day in which nobody is to be disturbed, by the wall clock ---
@@ -136,7 +119,7 @@ class Throttle:
 
     def __init__(self, limits: NoticeLimits) -> None:
         self._limits = limits
-        self._overall: TokenBucket | None = None
+        self._overall = TokenBucket(limits.overall, limits.window_s)
         self._own: dict[str, TokenBucket] = {}
         self._told: set[str] = set()  # sessions whose latest notice went out and was not cleared yet
         self._held: dict[str, _Held] = {}
@@ -187,16 +170,11 @@ class Throttle:
 
     def _has_room(self, target: str, now: float) -> bool:
         """Whether both limits leave room for one more, which is taken then."""
-        limits = self._limits
-        overall = (self._overall or TokenBucket.full(limits.overall, limits.window_s, now)).refilled(now)
-        own = self._own.get(target) or TokenBucket.full(limits.per_session, limits.window_s, now)
-        own = own.refilled(now)
-        room = own.has_one and overall.has_one
-        self._overall = overall.without_one() if room else overall
+        own = self._own.setdefault(target, TokenBucket(self._limits.per_session, self._limits.window_s))
+        room = min(own.refilled(now), self._overall.refilled(now)) >= 1
         if room:
-            others = {name: bucket.refilled(now) for name, bucket in self._own.items() if name != target}
-            self._own = {name: bucket for name, bucket in others.items() if not bucket.is_full}
-            self._own[target] = own.without_one()
+            own.tokens, self._overall.tokens = own.tokens - 1, self._overall.tokens - 1
+            self._own = {name: one for name, one in self._own.items() if one.refilled(now) < one.size}  # like new
         return room
 
     def _hold(self, event: Event, now: float, local: datetime, quiet: bool) -> None:
