@@ -319,22 +319,18 @@ class Watched:
         told = self.state.notice.notification
         if told is None or told.subject.need is Need.DONE or self.looked_at is None:
             return None
-        since = datetime.now(UTC) - timedelta(seconds=max(0.0, self.looked_at - told.appeared))
         return {
             "what": str(told.subject.need),
-            "since": since.isoformat(timespec="seconds"),
+            "since": self._on_the_wall(told.appeared),
             "looks": told.looks,
             "told": told.told,
             "answered_by": "stallkit" if told.answered else None,
         }
 
-    def _still_since(self) -> str | None:
-        """Since when its screen has been the same, by the wall clock."""
-        heartbeat = self.state.heartbeat
-        if heartbeat is None or self.looked_at is None:
-            return None
-        since = datetime.now(UTC) - timedelta(seconds=max(0.0, self.looked_at - heartbeat.since))
-        return since.isoformat(timespec="seconds")
+    def _on_the_wall(self, at: float) -> str:
+        """A moment before the last look, by the wall clock."""
+        ago = timedelta(seconds=max(0.0, (self.looked_at or at) - at))
+        return (datetime.now(UTC) - ago).isoformat(timespec="seconds")
 
     def as_object(self) -> dict[str, Any]:
         """As plain values, for tables and JSON."""
@@ -349,7 +345,7 @@ class Watched:
             "foreground": Scene.of(self.snapshot).foreground if self.snapshot else None,
             "needs": self._history(),
             "unchanged": state.heartbeat.unchanged if state.heartbeat else 0,
-            "still_since": self._still_since(),
+            "still_since": self._on_the_wall(state.heartbeat.since) if state.heartbeat else None,
             "recoveries": state.recovery.counts.total,
             "restarts": state.recovery.restarts.total,
             "halted": state.halt.halted,

@@ -26,7 +26,6 @@ from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wai
 from stallkit_supervisor.notification import ClearedBy, ending
 
 SESSIONS = 7  # in a table, unless all are asked for
-_GAP, _LEAST = 2, 8  # cells between columns, and of a column
 _DAY_S = 86_400.0
 _WORDS = {"usage": "usage limit", "help": "limit of help"}
 _ENDS = {"session_crashed": "crashed", "session_drop": "vanished", "session_stopped": "stopped", "gone": "gone"}
@@ -119,11 +118,10 @@ def _show(console: Console, report: Report, everything: bool) -> None:
     )
     told = rows if everything else [one for one in rows if not one.quiet][:SESSIONS]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    cells = [[Text(shown(cell), "yellow" if one.open else "") for cell in _cells(one, now)] for one in told]
-    for name, width in zip(_COLUMNS, _widths(cells, console.width), strict=True):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, width=width)
-    for row in cells:
-        table.add_row(*row)
+    for name in _COLUMNS:
+        table.add_column(_cell(name))
+    for one in told:
+        table.add_row(*(_cell(shown(cell), "yellow" if one.open else "") for cell in _cells(one, now)))
     if told:
         console.print(table)
     if len(rows) > len(told):
@@ -133,12 +131,9 @@ def _show(console: Console, report: Report, everything: bool) -> None:
         console.print(Text(f"and {', '.join(parts)}"))
 
 
-def _widths(cells: list[list[Text]], room: int) -> list[int]:
-    """The width of each column, so that a session is one line: what has no room is cut, the widest first."""
-    found = [max([len(name), *(row[at].cell_len for row in cells)]) for at, name in enumerate(_COLUMNS)]
-    while sum(found) + _GAP * (len(found) - 1) > room and max(found) > _LEAST:
-        found[found.index(max(found))] -= 1
-    return found
+def _cell(text: str, style: str = "") -> Text:
+    """A session is one line: what has no room is cut, in the widest column first."""
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
 def _head(report: Report, now: float) -> list[str]:
