@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from stallkit_supervisor.session_state import WatchConfig as WatchConfig
     from stallkit_supervisor.supervisor import Supervisor as Supervisor
 
-_HOME_OF = {
-    "Supervisor": "stallkit_supervisor.supervisor",
-    "WatchConfig": "stallkit_supervisor.session_state",
-}
+_HOME_OF = {"Supervisor": "stallkit_supervisor.supervisor", "WatchConfig": "stallkit_supervisor.session_state"}
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605
 
 

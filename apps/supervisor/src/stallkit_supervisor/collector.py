@@ -54,7 +54,6 @@ class Collector:
             self._ready.register(one, select.POLLIN)
 
     def run(self) -> None:
-        """Collect until the supervisor has gone."""
         while True:
             for descriptor, events in self._ready.poll(self._pause_ms()):
                 if descriptor == self._channel.fileno():

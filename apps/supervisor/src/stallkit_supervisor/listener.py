@@ -243,7 +243,6 @@ class _Collector:
 # --- which panes a supervisor listens to: those whose program in front may report, all, or none ---
 
 Listen = Literal["auto", "all", "never"]
-LISTEN: tuple[Listen, ...] = ("auto", "all", "never")
 
 # Beside those of which packs say that they report: `stallkit` wraps any, and the kernel names some of them `node`.
 _REPORTERS = frozenset({"node", "stallkit"})

@@ -7,9 +7,6 @@ from typing import Mapping
 from stallkit.cli.json_shapes import Printed, Shape
 from stallkit.detect.signature import Certainty, Kind, State
 
-_SAME: Mapping[str, str] = {
-    "watch": "event",
-}
 _WATCHED: Shape = {
     "target": "text", "state": State, "certainty": Certainty | None, "kind": Kind | None, "signature": "text?",
     "line": "text?", "foreground": "text?", "need": "text?",
@@ -47,4 +44,4 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     }),
 }  # fmt: skip
 
-PRINTED = Printed(same=_SAME, shapes=_SHAPES)
+PRINTED = Printed(same={"watch": "event"}, shapes=_SHAPES)

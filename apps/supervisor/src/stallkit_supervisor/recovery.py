@@ -145,7 +145,6 @@ class Recoverer:
         return self.store.intend(name, type(decision).__name__.lower(), *what, limits=limits)
 
     def _concluded(self, intent: int, outcome: Outcome) -> Outcome:
-        """Write down the outcome."""
         assert self.store is not None  # it gave the intent
         try:
             self.store.conclude(intent, outcome.end, outcome.why)

@@ -54,7 +54,6 @@ class WatchConfig:
     cure: Cure = field(factory=Cure)  # of what hangs
 
     def limits_of(self, decision: Action) -> Limits:
-        """How often that may be done."""
         return self.restarts if isinstance(decision, Restart) else self.limits
 
 
@@ -108,7 +107,6 @@ class Tick:
 
     @property
     def scene(self) -> Scene:
-        """What surrounds the verdict."""
         return Scene.of(self.snapshot)
 
 

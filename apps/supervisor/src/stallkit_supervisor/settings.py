@@ -83,7 +83,6 @@ class RestartSettings:
 
     @property
     def limits(self) -> Limits:
-        """The most restarts of a session."""
         return Limits(self.per_iteration, self.total, self.in_window, self.window_s)
 
 

@@ -291,32 +291,28 @@ class FleetSource:
         found = []
         for target, row, look in looks:
             before, said, leader = self._panes.get(row.identity), marks.get(row.identity), row.identity.pid
-            if before is None or (look is not None and look.screen != before.snapshot.screen):
-                if look is not None:
-                    moves = before.moves + 1 if before else 0
-                    since = before.snapshot if before and before.may_ask else None
-                    shown = probed(evolve(look, target=target, marks=said), since, row.tty, leader, groups())
-                    shown = shown if before and before.is_silent(shown) else with_signals(shown, leader)
-                    self._panes[row.identity] = _Pane(shown, moves=moves)
-                    if self._everything and runs_stallkit(shown):
-                        continue
-                    self._consider(row.identity, shown)
-                    found.append(SourceLook(target, shown))
+            if look is not None and (before is None or look.screen != before.snapshot.screen):
+                moves = before.moves + 1 if before else 0
+                since = before.snapshot if before and before.may_ask else None
+                now = probed(evolve(look, target=target, marks=said), since, row.tty, leader, groups())
+                now = now if before and before.is_silent(now) else with_signals(now, leader)
+                self._panes[row.identity] = _Pane(now, moves=moves)
+            elif before is None:
                 continue
-            known = look is None and (not before.due or before.stands) and not before.says_more(leader, said)
-            if asked >= PROBES or known:
-                before.rests += asked < PROBES
-                found.append(SourceLook(target, None))
-                continue
-            now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
-            now = with_signals(probed(now, before.snapshot, row.tty, leader, groups()), leader)
-            self._consider(row.identity, now)
-            asked += 1
-            before.snapshot, before.rests = now, before.rests + 1
-            before.turns = turns(now.kernel) if now.kernel and before.rests >= LONG - RARELY else None
-            if self._everything and runs_stallkit(now):
-                continue
-            found.append(SourceLook(target, now))
+            else:
+                known = look is None and (not before.due or before.stands) and not before.says_more(leader, said)
+                if asked >= PROBES or known:
+                    before.rests += asked < PROBES
+                    found.append(SourceLook(target, None))
+                    continue
+                now = evolve(look or before.snapshot, target=target, taken_at=time.monotonic(), marks=said)
+                now = with_signals(probed(now, before.snapshot, row.tty, leader, groups()), leader)
+                asked += 1
+                before.snapshot, before.rests = now, before.rests + 1
+                before.turns = turns(now.kernel) if now.kernel and before.rests >= LONG - RARELY else None
+            if not (self._everything and runs_stallkit(now)):
+                self._consider(row.identity, now)
+                found.append(SourceLook(target, now))
         return found
 
     def _consider(self, identity: Identity, seen: Snapshot) -> None:

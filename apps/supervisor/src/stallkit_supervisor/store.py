@@ -149,7 +149,6 @@ class Store(Database):
             return done.lastrowid
 
     def conclude(self, id: int, outcome: str, why: str) -> None:
-        """Write down its outcome."""
         with self.writing() as base:
             base.execute(
                 "update recovery set outcome = ?, why = ?, done_at = ? where id = ?",
@@ -259,7 +258,6 @@ class Store(Database):
         self._set(session, waits_since=time.time(), free_at=free_at)
 
     def wait_over(self, session: str) -> None:
-        """Note that it no longer waits."""
         self._set(session, waits_since=None, free_at=None)
 
     def waiting(self, session: str) -> Waiting | None:
@@ -272,7 +270,6 @@ class Store(Database):
         self._set(session, muted_at=time.time(), muted_until=until)
 
     def unmute(self, session: str) -> None:
-        """Note that a person wants notices of it again."""
         self._set(session, muted_at=None, muted_until=None)
 
     def muted(self, session: str) -> Muted | None:

@@ -128,7 +128,6 @@ def _least(cells: list[dict[str, Text]], name: str) -> int:
 
 
 def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
-    """The columns that fit in this width."""
     named = list(_COLUMNS)
     for spared in _SPARED:
         if sum(_least(cells, name) + _GAP for name in named) - _GAP <= width:

@@ -54,7 +54,6 @@ class Metrics:
         return int(self._server.server_port)
 
     def __call__(self, event: Event) -> None:
-        """Take an event."""
         self._events.labels(event.name).inc()
         if event.name == CLEARED:
             self._cleared(event)
@@ -84,7 +83,6 @@ class Metrics:
         self._blocked.labels(*labels).observe(max(0.0, seconds))
 
     def close(self) -> None:
-        """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

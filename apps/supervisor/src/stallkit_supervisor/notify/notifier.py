@@ -61,7 +61,6 @@ class Outlet:
         self._thread.start()
 
     def __call__(self, said: CloudEvent) -> None:
-        """Take an event."""
         try:
             self._waiting.put_nowait(said)
         except queue.Full:
