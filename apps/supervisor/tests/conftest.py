@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import socket
+import threading
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import pytest
 from stallkit_supervisor.store import Store
@@ -34,6 +35,13 @@ def store(path: Path) -> Iterator[Store]:
     made = Store(path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def threads() -> Callable[[], set[str]]:
+    """The names of stallkit's threads that the test started and that live."""
+    before = {*threading.enumerate()}
+    return lambda: {one.name for one in {*threading.enumerate()} - before if one.name.startswith("stallkit ")}
 
 
 @pytest.fixture

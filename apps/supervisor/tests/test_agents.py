@@ -168,8 +168,6 @@ def test_what_it_asks_how_it_failed_and_its_end_are_told(server: Server, tmp_pat
 
 
 SAYS_YES = 'policy = "daemon"\n[watch]\nall = true\ninterval_s = 2\nstall_timeout_s = 6\n'
-
-
 CURED = "[watch]\nall = true\ninterval_s = 2\nhung_after_s = 12\n[hung]\nrestart = true\n"
 
 

@@ -29,7 +29,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reaso
 
 AFTER_S = 2.0
 
-
 # After `{for_s}` seconds it is at rest at its composer: its spinner gives way to what it says.
 RESTS = "    if number > {ticks}: print('\\r● Done.' + ' ' * 60, end='', flush=True); time.sleep(1000)\n"
 
@@ -93,13 +92,8 @@ def moves():
 threading.Thread(target=moves, daemon=True).start()
 """
 
-
 BOTH = Cure(escape=True, restart=True, restart_after_s=0.5)
-
-
 CONFIG = WatchConfig(CAREFUL, EAGER, hung_after_s=2.0, cure=BOTH)
-
-
 RESUMES = f"--resume {SESSION}"
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO, Any, Iterator
+from typing import IO, Any
 
 import pytest
 from attrs import evolve
@@ -47,11 +47,7 @@ from stallkit.terminal.screen import Screen
 from stallkit.testing import FakeClock, MemoryTransport
 
 ONE = "tmux:one"
-
-
 LIMITS = Limits(per_iteration=2, total=4, in_window=100)
-
-
 OURS = json.dumps({"reason": "stall_limit", "why": "", "session": ONE, "time": "2026-01-01T00:00:00+00:00"})
 
 
@@ -215,9 +211,8 @@ class Watch:
 
     def __init__(self, command: str, server: Server, home: Path) -> None:
         (settings := home / "mine.toml").write_text(SETTINGS)
-        words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--config", str(home / "stallkit.toml")]
+        words = [command, "watch", "tmux:asks", "-S", str(server.socket), "--config", str(settings)]
         words += ["--json", "--interval", "0.3", "--for", "60"]
-        words += ["--config", str(settings)]
         self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE)
         self.events: list[str] = []
 
@@ -238,15 +233,8 @@ class Watch:
         self.process.communicate()
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(tmp_path / "state"))
-    made = Store(tmp_path / "state" / "watch.db")
-    yield made
-    made.close()
-
-
 @pytest.mark.e2e
+@pytest.mark.usefixtures("alone")
 def test_a_halt_outlives_its_file_and_its_supervisor(
     server: Server, store: Store, tmp_path: Path, stallkit_command: str
 ) -> None:
@@ -320,10 +308,7 @@ GO_ON = Signature(
     dialog=ONE_LINE,
 )
 
-
 NAMES = ["tmux:one", "one", "tmux:%3", "memory:one"]
-
-
 ENGINE = Engine([Pack(name="acme", foreground=["acme"], signatures=[GO_ON])])  # type: ignore[arg-type]
 
 

@@ -33,11 +33,7 @@ from stallkit.transports.tmux.identity import Identity
 pytestmark = pytest.mark.e2e
 
 BLOCKED = b"\x1b]7501;state=blocked:kind=permission:app=codex\x1b\\"
-
-
 WORKING = b"\x1b]7501;state=working:app=codex\x1b\\"
-
-
 FLOOD_BYTES = 20_000_000
 
 
@@ -296,7 +292,6 @@ def test_nothing_outlives_us(server: Server, tmp_path: Path) -> None:
 
 SELDOM = Schedule(interval_s=600.0, eager_s=600.0)  # but for a reason to look at once
 
-
 # It says what it is told to, with nothing new on its screen.
 SAYS = """
 import sys
@@ -304,7 +299,6 @@ print("a program", flush=True)
 for line in sys.stdin:
     print(line.strip().encode().decode("unicode_escape"), end="", flush=True)
 """
-
 
 SAYS_BLOCKED = r"\x1b]7501;state=blocked:app=codex:kind=permission\x07"
 

@@ -106,9 +106,8 @@ def test_what_lies_where_a_draft_might_be_is_not_written_to(tmp_path: Path) -> N
 CONTENTS = ["", "stop", "[]", "{}", '{"session": 1}', '{"session": "tmux:two"}', "[" * 5_000]
 
 
-def test_any_stop_of_somebody_else_holds(tmp_path: Path) -> None:
+def test_any_stop_of_somebody_else_holds(store: Store, tmp_path: Path) -> None:
     """Also one in our form that names a session, unless the store knows of that halt."""
-    store = Store(tmp_path / "watch.db")
     lays = [partial(Path.write_text, data=one) for one in CONTENTS]
     links: list[Callable[[Path], object]] = [lambda stop: stop.symlink_to("nowhere"), os.mkfifo, Path.mkdir]
     ours = [lambda stop: write_stop(stop.parent, "stall_limit", "why", "tmux:one")]
@@ -120,11 +119,9 @@ def test_any_stop_of_somebody_else_holds(tmp_path: Path) -> None:
         for known in (store, None):
             assert held([tmp_path / "nowhere", home], "tmux:one", known) == home / STOP, number
     assert held([tmp_path / "nowhere"], "tmux:one", store) is None
-    store.close()
 
 
-def test_the_halt_of_one_session_does_not_hold_another_in_its_directory(tmp_path: Path) -> None:
-    store = Store(tmp_path / "watch.db")
+def test_the_halt_of_one_session_does_not_hold_another_in_its_directory(store: Store, tmp_path: Path) -> None:
     stop = write_stop(tmp_path, "stall_limit", "why", "tmux:two")
     store.halt("tmux:two", "why", str(stop))
     assert held([tmp_path], "tmux:one", store) is None
@@ -135,11 +132,10 @@ def test_the_halt_of_one_session_does_not_hold_another_in_its_directory(tmp_path
         os.chown(stop, 0, 0)
     store.halt("tmux:two", None)
     assert held([tmp_path], "tmux:one", store) == stop, "it is no halt any more, so somebody wants it to be there"
-    store.close()
 
 
-def test_a_release_takes_away_its_own_file_alone(tmp_path: Path) -> None:
-    store, mine, other = Store(tmp_path / "watch.db"), tmp_path / "mine", tmp_path / "other"
+def test_a_release_takes_away_its_own_file_alone(store: Store, tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
     for session, folder in (("tmux:one", mine), ("tmux:two", other)):
         folder.mkdir()
         store.halt(session, "enough", str(write_stop(folder, "stall_limit", "enough", session)))
@@ -153,7 +149,6 @@ def test_a_release_takes_away_its_own_file_alone(tmp_path: Path) -> None:
     assert release(store, "tmux:one") == ("again", mine / STOP) and stopped(other), "it is not the one we wrote"
     (other / STOP).write_text("by hand")
     assert release(store, "tmux:two") == ("enough", other / STOP) and (other / STOP).read_text() == "by hand"
-    store.close()
 
 
 def test_where_it_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:

@@ -34,10 +34,7 @@ from stallkit.packs.registry import installed_engine
 from stallkit.terminal.screen import Screen
 
 CORPUS = Path(__file__).parents[3] / "tests" / "corpus"
-
-
 WORDS = st.lists(st.from_regex(r"[a-zA-Zäß中]{1,8}", fullmatch=True), min_size=1, max_size=8).map(" ".join)
-
 
 SAME = [
     # two looks at one prompt
@@ -52,7 +49,6 @@ SAME = [
     ("Continue (9)", "Continue (8)"),
     ("╭──╮ Proceed? │", "Proceed?"),
 ]
-
 
 ANOTHER = [
     ("Delete a.txt?", "Delete b.txt?"),
@@ -146,12 +142,8 @@ def test_a_prompt_in_a_spinners_row_stays_the_same_while_that_counts() -> None:
 
 
 ONE, OTHER = NoticeSubject(Need.WAITS, "pack:asks", "Proceed?"), NoticeSubject(Need.WAITS, "pack:asks", "Really?")
-
-
 DOUBTFUL = evolve(ONE, sure=False)
 LIMIT, RETRYING = NoticeSubject(Need.LIMIT, "limit", tries_again=True), NoticeSubject(Need.RETRYING, tries_again=True)
-
-
 Looks = list[tuple[float, NoticeSubject | None]]
 
 

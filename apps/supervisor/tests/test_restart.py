@@ -53,8 +53,6 @@ def shows(house: House, text: str) -> None:
 
 
 ANEW = ("sh", "-c", "echo anew; exec cat")
-
-
 BYE = "stty -echo; echo bye; read x; exit 3"  # tmux may lose what a program writes right before it ends
 
 
@@ -88,11 +86,11 @@ def restarter(house: House) -> Restarter:
     return Restarter(ANEW, register_of(house))
 
 
-def by_hand(house: House, script: str) -> None:
+def by_hand(house: House, *command: str) -> None:
     """A session `a` that nobody started through us."""
     house.tmux("new-session", "-d", "-s", "keeper", "cat")
     house.tmux("set-option", "-g", "remain-on-exit", "on")
-    house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), "sh", "-c", script)
+    house.tmux("new-session", "-d", "-s", "a", "-c", str(house.work), *command)
 
 
 def said_bye(house: House, pane: TmuxTransport) -> Snapshot:
@@ -155,7 +153,7 @@ def test_one_of_ours_is_recorded_and_goes_on_under_its_name(
 def test_one_that_was_started_by_hand_is_recorded_and_stays_nobodys(
     house: House, pane: TmuxTransport, restarter: Restarter
 ) -> None:
-    by_hand(house, BYE)
+    by_hand(house, "sh", "-c", BYE)
     assert restarter.in_place(pane, "tmux:a", said_bye(house, pane)).end is End.CLEARED
     shows(house, "anew")
     latest = house.register.latest("a")
@@ -175,11 +173,13 @@ def test_one_that_was_started_by_hand_is_recorded_and_stays_nobodys(
 
 @pytest.mark.e2e
 def test_what_cannot_be_recorded_is_not_restarted(house: House, pane: TmuxTransport, restarter: Restarter) -> None:
-    by_hand(house, "echo bye; exit 3")
+    by_hand(house, "sh", "-c", "echo bye; exit 3")
     seen = dead(pane)
     register_of(house).mkdir(parents=True)
     outcome = restarter.in_place(pane, "tmux:a", seen)
     assert outcome.end is End.REFUSED and outcome.why.startswith("its end could not be recorded: register ")
+    outcome = restarter.anew(pane, "tmux:a")
+    assert outcome.end is End.UNKNOWN and outcome.why.startswith("register "), "nor is another one started"
     now = pane.capture()
     assert (now.alive, now.identity) == (False, seen.identity)
 
@@ -191,7 +191,7 @@ def test_one_whose_name_is_a_living_session_of_ours_is_restarted_unrecorded(
     other = house.folder / "other.sock"
     ours = house.start("a", tmux_socket_path=str(other))
     try:
-        by_hand(house, "exit 3")
+        by_hand(house, "sh", "-c", "exit 3")
         assert restarter.in_place(pane, "tmux:a", dead(pane)).end is End.CLEARED
         shows(house, "anew")
         living = house.register.latest("a")
@@ -226,15 +226,6 @@ def test_a_pane_that_somebody_restarted_meanwhile_or_whose_port_was_taken_is_lef
         start_here(register_of(house), record, ANEW)
 
 
-@pytest.mark.e2e
-def test_a_register_that_cannot_be_read_starts_nothing(house: House, pane: TmuxTransport, restarter: Restarter) -> None:
-    house.tmux("new-session", "-d", "-s", "keeper", "cat")
-    register_of(house).mkdir(parents=True)
-    outcome = restarter.anew(pane, "tmux:a")
-    assert outcome.end is End.UNKNOWN and outcome.why.startswith("register ")
-    assert house.tmux("list-sessions", "-F", "#{session_name}") == "keeper\n"
-
-
 TELL = 'echo "$PORT:$STALLKIT_PORTS:$(pwd):$(stty size):$(readlink /proc/self/ns/pid)" >told; echo anew; exec cat'
 
 
@@ -251,7 +242,7 @@ def bwrap(house: House, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def restarter_of(house: House, script: str = TELL) -> Restarter:
-    return Restarter(("sh", "-c", script), house.state / "sessions.db")
+    return Restarter(("sh", "-c", script), register_of(house))
 
 
 def again(house: House, pane: TmuxTransport, how: str, script: str = TELL) -> Outcome:
@@ -356,10 +347,7 @@ def test_what_is_not_known_of_a_sandbox_is_not_made_up(house: House, pane: TmuxT
 
 
 def test_a_sandbox_that_was_started_by_hand_is_not_left(house: House, pane: TmuxTransport) -> None:
-    house.tmux("new-session", "-d", "-s", "keeper", "cat")
-    house.tmux("set-option", "-g", "remain-on-exit", "on")
-    words = ["new-session", "-d", "-s", "a", "-c", str(house.work)]
-    house.tmux(*words, "env", "A=b", "/usr/bin/bwrap", "--no-such-option")
+    by_hand(house, "env", "A=b", "/usr/bin/bwrap", "--no-such-option")
     untouched(house, restarter_of(house).in_place(pane, "tmux:a", dead(pane)), "was started with bwrap")
     own = Restarter(("sh", "-c", "echo instead of bwrap; exec cat"), house.state / "sessions.db")
     assert own.in_place(pane, "tmux:a", dead(pane)).end is End.CLEARED
@@ -411,8 +399,6 @@ def test_a_supervisor_brings_an_agent_back_into_its_sandbox(house: House, bwrap:
 
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
 AGENTS = ROOT / ".cache" / "agents" / "pinned" / "claude" / "node_modules" / ".bin"  # fetched by scripts/test
 
 

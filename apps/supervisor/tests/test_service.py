@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import threading
 import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,11 +35,7 @@ from stallkit.transports.base import Transport
 pytestmark = pytest.mark.usefixtures("alone")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
 NOBODY = (signal.SIG_DFL, signal.default_int_handler)
-
-
 ASKS = "Press any key to continue..."
 
 
@@ -159,16 +154,6 @@ def test_an_observer_that_fails_ends_it_in_order(engine: Engine, system: socket.
     assert (service.handled, service.tasks) == (set(), 0)
 
 
-def test_it_takes_other_settings_on_while_it_runs(engine: Engine, system: socket.socket) -> None:
-    service = Service(engine)
-    after = Settings(policy=OBSERVE, watch=WatchSettings(dry_run=True))
-    names = service.serve({"start": kill(signal.SIGHUP), "reload": kill(signal.SIGTERM)}, reload=lambda: after)
-    assert (names, service.told) == (["start", "reload", "stop"], [])
-    assert service.events[-2].facts == {"policy": "observe"}
-    assert service.supervisor.config == after.config
-    assert heard(system) == ["READY=1", "RELOADING=1", "READY=1", "STOPPING=1"]
-
-
 def test_a_reload_may_make_a_rehearsal_of_it(engine: Engine) -> None:
     session = asking(lambda keys: None)
     service = Service(engine, session)
@@ -180,7 +165,6 @@ def test_a_reload_may_make_a_rehearsal_of_it(engine: Engine) -> None:
 
 
 BEFORE = Settings(watch=WatchSettings(targets=["tmux:a"]), events=EventSettings(file="/srv/events.jsonl"))
-
 
 WRONG: list[tuple[Settings | Exception, str]] = [
     (ConfigError("stallkit.toml", "it is no TOML", "correct it"), "config stallkit.toml: it is no TOML"),
@@ -215,6 +199,7 @@ def test_settings_that_will_not_do_are_told_and_the_old_ones_kept(engine: Engine
     assert [said for said, (_, why) in zip(refused, WRONG, strict=True) if why not in said] == []
     assert service.told == [f"{said}; the old settings are kept" for said in refused]
     assert all(one is before for one in configs) and service.supervisor.config == after.config
+    assert service.events[-2].facts == {"policy": "observe"}
     told += heard(system)
     assert told == ["READY=1", *["RELOADING=1", "READY=1"] * (len(WRONG) + 1), "STOPPING=1"]
 
@@ -270,17 +255,6 @@ def test_a_register_that_cannot_be_read_is_told_and_the_watch_begins(engine: Eng
     assert told.startswith("register ") and str(tmp_path / "state" / "sessions.db") in told
 
 
-@pytest.fixture
-def before() -> set[threading.Thread]:
-    """Threads that an earlier test of this process left."""
-    return {*threading.enumerate()}
-
-
-def threads(before: set[threading.Thread]) -> set[str]:
-    """Those of stallkit that were started since."""
-    return {one.name for one in {*threading.enumerate()} - before if one.name.startswith("stallkit ")}
-
-
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -316,19 +290,19 @@ def test_events_go_to_the_file_that_was_named_last_and_that_is_rotated(
 
 
 def test_a_command_and_a_webhook_get_escalations_and_are_let_go_of(
-    tmp_path: Path, before: set[threading.Thread]
+    tmp_path: Path, threads: Callable[[], set[str]]
 ) -> None:
     site, told = Site(), list[str]()
     try:
         with ExitStack() as stack:
             exec = f"sh -c 'cat >>{tmp_path}/out; echo no >&2; exit 1'"
             escalates(stack, EventSettings(exec=exec, webhook=f"{site.url}/hook"), told)
-            assert len(threads(before)) == 3
+            assert len(threads()) == 3
     finally:
         site.end()
     got = [json.loads(body) for _, _, body in site.got]
     assert [one["event"] for one in got] == ["reload_refused"] == [one["event"] for one in lines(tmp_path / "out")]
-    assert (threads(before), told) == (set(), ["command sh: exit status 1: no"]), "what waited was handed on"
+    assert (threads(), told) == (set(), ["command sh: exit status 1: no"]), "what waited was handed on"
 
 
 def test_figures_are_served_until_it_ends() -> None:
@@ -347,7 +321,7 @@ def test_figures_are_served_until_it_ends() -> None:
         socket.create_connection(("127.0.0.1", port), 20).close()
 
 
-def test_what_cannot_be_opened_is_an_error_and_nothing_stays_open(before: set[threading.Thread]) -> None:
+def test_what_cannot_be_opened_is_an_error_and_nothing_stays_open(threads: Callable[[], set[str]]) -> None:
     for events, where in (
         (EventSettings(exec="cat 'of"), "config events: "),
         (EventSettings(exec=" "), "config events: the command is empty"),
@@ -358,7 +332,7 @@ def test_what_cannot_be_opened_is_an_error_and_nothing_stays_open(before: set[th
             with pytest.raises(StallkitError) as caught:
                 opened(stack, Settings(events=events), None, print, [])
             assert str(caught.value).startswith(where)
-        wait_for(lambda: not threads(before), "the end of what was opened")
+        wait_for(lambda: not threads(), "the end of what was opened")
 
 
 def test_the_supervisor_has_what_the_settings_say(engine: Engine) -> None:

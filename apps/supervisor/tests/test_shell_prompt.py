@@ -23,16 +23,9 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells this much")]
 
 SHELLS = {"bash": ["bash", "--norc"], "dash": ["dash"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}
-
-
 PS1 = "dev@box:~$ "
-
-
 BACK = ("python3", "-c", "print('it\\'s $HOME\\\\', 'back'); input()")
-
-
 SHOWN = "it's $HOME\\ back"
-
 
 # What a full-screen program leaves, in each way to end: another screen, no cursor, no echo, the mouse, a picture.
 FULL_SCREEN = """
@@ -44,7 +37,6 @@ sys.stdin.read(1)
 how = sys.argv[1]
 os._exit(1) if how == "exit 1" else os.kill(os.getpid(), int(how))
 """
-
 
 ENDS = {"SIGTERM": "15", "SIGKILL": "9", "a crash": "11", "exit 1": "exit 1"}
 
@@ -151,7 +143,6 @@ def test_what_takes_no_line_gets_none_and_what_does_not_stay_was_not_started(
 
 PYTHON = f"python3 -c 'input(\"{PS1}\")'"
 
-
 PICTURES = {
     "printf, and then sleep": ["sh", "-c", f"printf '{PS1}'; exec sleep 1000"],
     "bash that waits for sleep": ["bash", "-c", f"printf '{PS1}'; sleep 1000; :"],
@@ -167,7 +158,6 @@ PICTURES = {
     "a relay, with a shell behind it": ["script", "-qc", f"PS1='{PS1}' bash --norc", "/dev/null"],
     "python by the name of a shell": ["bash", "-c", f"exec -a bash {PYTHON}"],
 }
-
 
 # What is done at a shell's prompt before: by it no prompt alone is there any more.  None: the shells' own.
 TYPED = {

@@ -23,7 +23,7 @@ from stallkit_supervisor.sources import FleetSource
 from stallkit_supervisor.status_text import NEEDS, StatusNeed, clear_stale, summary
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
-from supervised import EAGER, PATIENCE_S
+from supervised import EAGER
 from terminals import OnTerminal, Server, wait_for
 
 from stallkit.errors import ConfigError
@@ -81,14 +81,8 @@ def test_no_log_is_an_error(tmp_path: Path) -> None:
 
 
 EVENING = datetime(2026, 11, 22, 22, tzinfo=UTC).timestamp()
-
-
 ASKS = {"state": "waiting", "kind": "permission", "signature": "tool"}
-
-
 WORKS = {"state": "working", "kind": None, "signature": "spinner"}
-
-
 IDLE = {"state": "idle", "kind": None, "signature": "composer"}
 
 
@@ -217,16 +211,12 @@ def test_who_watches_and_which_events_count() -> None:
 
 
 NAMES = ["detection", "escalation", "cleared", "dismissal", "restart", "done", "gone", "start", "stop", "limit"]
-
-
 VALUES = st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
-
 
 FACTS = st.dictionaries(
     st.sampled_from(["state", "kind", "signature", "what", "since", "waited_s", "blocked_s", "by", "outcome", "why"]),
     VALUES | st.sampled_from(["waiting", "working", "waits", "asks", "somebody", "cleared", iso(0), iso(99)]),
 )
-
 
 EVENTS = st.lists(
     st.tuples(st.floats(0, 600), st.sampled_from(NAMES), FACTS, VALUES | st.sampled_from(["tmux:a", "b"])), max_size=20
@@ -243,8 +233,6 @@ def test_whatever_a_log_holds_its_times_make_sense(log: list[tuple[float, str, d
 
 
 ANY_KEY = "read -n1 -s -r -p 'Press any key to continue...'; printf '\\nwent on\\n'; exec sleep 100"
-
-
 DELETES = "read -p 'Delete all? [y/N] ' x; clear; echo went on; exec sleep 100"
 
 
@@ -361,7 +349,7 @@ class Status:
 
     @property
     def text(self) -> str:
-        return self.server.tmux("show-options", "-gqv", "@stallkit").strip()
+        return text(self.server)
 
 
 @pytest.fixture
@@ -393,6 +381,7 @@ def test_a_line_for_a_status_bar_and_what_all_sessions_do(status: Status) -> Non
     wait_for(lambda: status("--short") == (0, "\n"), "nothing to be needed")
     status.process.send_signal(signal.SIGTERM)
     assert status.process.wait(30) == 0
+    assert status.text == status.server.tmux("show-options", "-gqv", "@stallkit_of") == ""
     assert status("--short") == (1, "stallkit: not running\n")
 
 
@@ -430,27 +419,6 @@ def text(server: Server) -> str:
 
 def asks(server: Server, name: str) -> None:
     server.tmux("new-session", "-d", f"-s{name}", "-x", "80", "-y", "24", "bash", "-c", PROCEEDS)
-
-
-async def until_shown(server: Server, *conditions: str) -> None:
-    """A supervisor of all sessions, until its text has been each of these in turn, with what follows from it."""
-    source = FleetSource([], server.options, everything=True)
-    async with asyncio.timeout(PATIENCE_S), Supervisor(policy=WatchConfig(OBSERVE, EAGER), sources=[source]):
-        for condition in conditions:
-            while await asyncio.to_thread(text, server) != condition:
-                await asyncio.sleep(0.02)
-            if condition:
-                server.tmux("send-keys", "-t", f"={condition.split()[-1]}:", "Enter")
-
-
-@pytest.mark.e2e
-def test_it_says_who_waits_and_nothing_at_the_end(server: Server) -> None:
-    asks(server, "w1")
-    asks(server, "w7")
-    asyncio.run(until_shown(server, "2 wait: w1 w7", "1 wait: w1", ""))
-    asks(server, "w8")
-    asyncio.run(until_shown(server, "1 wait: w8"))
-    assert text(server) == "" and server.tmux("show-options", "-gqv", "@stallkit_of") == ""
 
 
 @pytest.mark.e2e

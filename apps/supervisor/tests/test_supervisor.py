@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 from attrs import evolve
@@ -19,8 +19,8 @@ from stallkit_supervisor.notify.throttle import NoticeLimits
 from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
-from stallkit_supervisor.sources import SourceLook
-from stallkit_supervisor.store import Muted, Store
+from stallkit_supervisor.sources import FleetSource, SourceLook
+from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.watched import Watched
 from supervised import AGAIN, ASKS, EAGER, KEY, has, named, run, shell
@@ -144,9 +144,8 @@ def test_the_daemon_waits_for_a_stall_and_helps_agents_alone(server: Server, tmp
     assert told["tmux:other"] == "any program may show this prompt; to allow it: stallkit policy allow tmux:other"
 
 
-def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
+def test_a_signal_begins_an_iteration(server: Server, store: Store, tmp_path: Path) -> None:
     shell(server, "asks", AGAIN, "Press any key")
-    store = Store(tmp_path / "watch.db")
     config = WatchConfig(KEY, EAGER, Limits(per_iteration=1, in_window=100))
     supervisor = Supervisor(
         ["tmux:asks"], config, options=server.options, store=store, directories={"tmux:asks": tmp_path}
@@ -160,16 +159,14 @@ def test_a_signal_begins_an_iteration(server: Server, tmp_path: Path) -> None:
     events = run(supervisor, on_signal)
     assert named(events, "iteration")
     assert store.counts("tmux:asks", "press").iteration == 1 and store.counts("tmux:asks", "press").total == 2
-    store.close()
 
 
-def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Path) -> None:
+def test_a_press_without_an_outcome_is_not_repeated(server: Server, store: Store) -> None:
     shell(server, "asks", ASKS + "exec sleep 100", "Press any key")
-    store = Store(tmp_path / "watch.db")
-    options = {"options": server.options, "store": store}
-    events = run(Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options), has("escalation"))  # type: ignore[arg-type]
+    options: dict[str, Any] = {"options": server.options, "store": store}
+    events = run(Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options), has("escalation"))
     assert named(events, "escalation")[-1].facts["certainty"] == "sure"
-    supervisor = Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options)  # type: ignore[arg-type]
+    supervisor = Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), **options)
     run(supervisor, has("escalation"))
     watched = supervisor.sessions["tmux:asks"]
     assert watched.snapshot is not None and watched.state.prompt.seen is not None
@@ -177,10 +174,9 @@ def test_a_press_without_an_outcome_is_not_repeated(server: Server, tmp_path: Pa
         "tmux:asks", "press", watched.snapshot.identity, watched.snapshot.screen.fingerprint,
         str(watched.state.prompt.seen), "Space",
     )  # fmt: skip
-    events = run(Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), **options), has("outcome_unknown", "escalation"))  # type: ignore[arg-type]
+    events = run(Supervisor(["tmux:asks"], WatchConfig(KEY, EAGER), **options), has("outcome_unknown", "escalation"))
     assert not named(events, "dismissal")
     assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
-    store.close()
 
 
 def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_path: Path) -> None:
@@ -188,8 +184,6 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     other = Server(tmp_path / "other")
     shell(server, "a", "exec sleep 100")
     shell(other, "b", "read -p 'Delete all? [y/N] '", "Delete")
-    from stallkit_supervisor.sources import FleetSource
-
     sources = [FleetSource([], server.options, True), FleetSource(["tmux:b"], other.options)]
     supervisor = Supervisor(policy=WatchConfig(OBSERVE, EAGER), sources=sources)
     pid = server.pid
@@ -202,33 +196,9 @@ def test_a_server_that_hangs_is_told_of_and_delays_no_other(server: Server, tmp_
     assert not named(events, "gone")
 
 
-def test_a_session_that_ends_is_gone_and_a_new_one_of_its_name_is_watched(server: Server) -> None:
-    """With its server, as all the others."""
-    server.tmux("start-server", ";", "set-option", "-g", "remain-on-exit", "off", ";", "new-session", "-d", "-s", "x")
-    shell(server, "asks", "read -p 'Delete all? [y/N] '", "Delete")
-
-    def came_back(events: list[Event]) -> bool:
-        told = [one.name for one in events if one.name in ("escalation", "gone")]
-        if told == ["escalation"] and not named(events, "cleared"):
-            server.tmux("kill-server")
-        if told == ["escalation", "gone"] and not server_has(server, "asks"):
-            shell(server, "asks", "read -p 'Overwrite x? [y/N] '", "Overwrite")
-        return told == ["escalation", "gone", "escalation"]
-
-    run(Supervisor(["tmux:asks"], WatchConfig(OBSERVE, EAGER), options=server.options), came_back)
-
-
-def server_has(server: Server, name: str) -> bool:
-    try:
-        return name in server.tmux("list-sessions", "-F", "#{session_name}").split()
-    except AssertionError:
-        return False
-
-
-def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_path: Path) -> None:
+def test_what_ended_is_started_again_its_last_screen_kept(server: Server, store: Store) -> None:
     server.start("agent", "sh", "-c", "echo; echo it broke; read x; exit 7", shows="it broke").close()
     server.tmux("send-keys", "-t", "=agent:", "Enter")  # tmux loses last words, and scrolls a line
-    store = Store(tmp_path / "watch.db")
     back = Policy("back", rules=[Rule(do="restart", state="gone")])  # type: ignore[arg-type]  # words become enums
     commands = RecoveryCommands(restart=("bash", "-c", "read -p 'Delete all? [y/N] '"))
     supervisor = Supervisor(
@@ -238,7 +208,6 @@ def test_what_ended_is_started_again_its_last_screen_kept(server: Server, tmp_pa
     assert named(events, "restart")[0].facts["outcome"] == "cleared"
     kept = [one for one in store.incidents("tmux:agent") if one["event"] == "before_restart"]
     assert kept[0]["facts"]["exit_status"] in (7, None) and "it broke" in kept[0]["facts"]["screen"]
-    store.close()
 
 
 def test_a_command_is_typed_into_the_shell_that_is_left(server: Server) -> None:
@@ -292,8 +261,7 @@ def test_a_session_started_anew_within_a_look_keeps_its_name(server: Server) -> 
     assert [one.facts["by"] for one in named(events, "cleared")] == ["gone with its session"]
 
 
-def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
-    store = Store(tmp_path / "watch.db")
+def test_a_used_up_limit_is_waited_for_across_a_restart(store: Store) -> None:
     limit = "● Working on it\n\n  ⎿  You've hit your session limit · resets 8:10am (UTC)\n"
     source = Shows(limit)
     events = run(Supervisor(sources=[source], policy=WatchConfig(CAREFUL, EAGER), store=store), has("detection"))
@@ -306,22 +274,16 @@ def test_a_used_up_limit_is_waited_for_across_a_restart(tmp_path: Path) -> None:
     assert not any(one.facts.get("what") == "limit" for one in named(events, "escalation"))
     assert store.waiting("any:one") is None
     assert source.opened == 0
-    store.close()
 
 
 def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases_it(
-    server: Server, tmp_path: Path
+    server: Server, store: Store, tmp_path: Path
 ) -> None:
     shell(server, "asks", AGAIN, "Press any key")
-    store = Store(tmp_path / "watch.db")
     config = WatchConfig(KEY, EAGER, Limits(per_iteration=1))
-    made = {
-        "policy": config,
-        "options": server.options,
-        "store": store,
-        "directories": {"tmux:asks": tmp_path / "none"},
-    }
-    events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))  # type: ignore[arg-type]
+    home = {"tmux:asks": tmp_path / "none"}
+    made: dict[str, Any] = {"policy": config, "options": server.options, "store": store, "directories": home}
+    events = run(Supervisor(["tmux:asks"], **made), has("auto_stop"))
     assert "file_error" in named(events, "auto_stop")[0].facts
 
     def looks(events: list[Event]) -> bool:
@@ -330,10 +292,9 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
             store.halt("tmux:asks", None)
         return bool(named(events, "dismissal"))
 
-    events = run(Supervisor(["tmux:asks"], **made), looks)  # type: ignore[arg-type]
+    events = run(Supervisor(["tmux:asks"], **made), looks)
     told = [one.name for one in events if one.name in ("released", "dismissal")]
     assert told == ["released", "dismissal"]
-    store.close()
 
 
 def test_what_works_is_looked_at_every_few_seconds_and_what_waits_sooner() -> None:
@@ -364,25 +325,15 @@ def test_a_policy_is_given_by_the_name_of_its_profile() -> None:
 
 
 REMINDS = WatchConfig(CAREFUL, EAGER, notify=Notify({"waits": 0.0}, remind_s=0.5))
-
-
 DELETES, NEXT = "read -p 'Delete all? [y/N] ' it; ", "read -p 'Really delete all? [y/N] ' it; exec sleep 100"
 
 
-def test_a_mute_is_of_what_was_there_or_of_a_time() -> None:
-    now = Muted(since=100.0, until=None)
-    assert now.holds(5000.0, appeared=90.0) and not now.holds(110.0, appeared=105.0)
-    timed = Muted(since=100.0, until=200.0)
-    assert timed.holds(150.0, appeared=140.0) and not timed.holds(200.0, appeared=90.0)
-
-
 def test_who_mutes_a_session_is_told_of_its_next_prompt_and_of_none_where_it_is_for_a_time(
-    server: Server, tmp_path: Path
+    server: Server, store: Store
 ) -> None:
     shell(server, "one", DELETES + NEXT, "Delete")
     for name in ("muted", "other"):
         shell(server, name, DELETES, "Delete")
-    store = Store(tmp_path / "watch.db")
     store.mute("tmux:muted", time.time() + 3600)
     targets = ["tmux:one", "tmux:muted", "tmux:other"]
     supervisor = Supervisor(targets, REMINDS, options=server.options, store=store)
@@ -406,4 +357,3 @@ def test_who_mutes_a_session_is_told_of_its_next_prompt_and_of_none_where_it_is_
     store.unmute("tmux:muted")
     supervisor = Supervisor(["tmux:muted"], REMINDS, options=server.options, store=store)
     assert run(supervisor, has("escalation"))
-    store.close()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import pytest
 from stallkit_supervisor.event_bus import EventBus
@@ -34,13 +34,6 @@ print("held", flush=True)
 sys.stdin.read()
 base.execute("rollback")
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "watch.db")
-    yield made
-    made.close()
 
 
 class Counted(FleetSource):

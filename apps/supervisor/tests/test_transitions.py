@@ -19,8 +19,8 @@ from stallkit_supervisor.session_state import (
     SessionState,
     WatchConfig,
 )
-from stallkit_supervisor.transitions import NO_COMMAND, on_dry_run, on_look, on_outcome, on_signal
-from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, snapshot, verdict
+from stallkit_supervisor.transitions import NO_COMMAND, on_dry_run, on_outcome, on_signal
+from watched_state import ASKS, AT_ONCE, ENDED, RULES, USED_UP, WORKS, YES_NO, Watch, verdict
 
 from stallkit.detect.signature import Severity
 from stallkit.evidence.turn import EndedTurn, TurnOutcome
@@ -199,11 +199,6 @@ def test_an_end_without_a_beginning_is_harmless() -> None:
             assert (after.counts, after.restarts, after.busy) == (Counts(), Counts(), False)
 
 
-def test_a_look_is_a_value() -> None:
-    first, second = (on_look(SessionState(), ASKS, snapshot(), 5.0, RULES["careful"]) for _ in range(2))
-    assert first == second
-
-
 # --- never a blind retry ---
 
 UNSAID = [
@@ -245,13 +240,6 @@ def test_what_is_still_there_is_not_pressed_again_and_what_is_another_prompt_is(
     told = "escalation: it was answered once, or perhaps, and is still there: it is not answered again"
     assert [watch.see(ASKS, after=60) for _ in range(5)] == [[told], [], [], [], []]
     assert watch.state.recovery.counts == Counts(1, 1, (1001.0,))
-
-
-def test_what_went_away_may_come_back() -> None:
-    for end in (End.CLEARED, End.REPLACED, End.GONE):
-        watch = Watch()
-        watch.press(end)
-        assert watch.see(ASKS) == ["press"] and watch.state.recovery.counts.iteration == 2
 
 
 def test_nothing_is_done_while_something_is_being_done_and_its_end_is_of_what_it_was_about() -> None:

@@ -109,8 +109,6 @@ def test_each_try_of_a_limit_names_its_own_end() -> None:
 
 
 AT_THE_QUESTION = WatchConfig(evolve(DAEMON, patience_s=0.0), notify=AT_ONCE)
-
-
 COMPOSER = Composer("> ")
 
 
@@ -212,8 +210,6 @@ def test_it_is_sent_once_in_a_turn_and_only_if_it_is_sure_of_it() -> None:
 
 
 BOTH = WatchConfig(CAREFUL, notify=AT_ONCE, cure=Cure(escape=True, restart=True))
-
-
 IDLE = verdict("idle", id="rests")
 
 
@@ -332,8 +328,6 @@ def test_a_dry_run_says_each_step_once() -> None:
 
 
 looks = st.sampled_from([hangs(), hangs(), hangs(500), works(), works(), IDLE, verdict("unknown", "maybe", id=None)])
-
-
 ends = st.sampled_from([End.UNCHANGED, End.UNKNOWN, End.REFUSED, End.CLEARED, End.GONE])
 
 

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import tomllib
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Iterator
@@ -19,8 +18,6 @@ import pytest
 from checked import allowing
 from queued import Desk
 from terminals import Server, had_a_child, wait_for
-
-from stallkit.press.policy_file import PROFILES, policy_from
 
 pytestmark = pytest.mark.e2e
 
@@ -199,55 +196,6 @@ def test_a_server_that_is_not_there_yet_is_waited_for_and_said_once(stallkit: Co
     ask(server, "harm", "read -p 'Delete all? [y/N] '", "Delete")
     wait_for(lambda: watch.has("escalation"), "an escalation")
     assert watch.end() == 0 and not watch.has("no_session", 2)
-
-
-def test_a_policy_is_explained_and_nothing_pressed(stallkit: Command, server: Server) -> None:
-    ask(server, "asks", ASKS, "Press any key")
-    (stallkit.folder / "night.toml").write_text('[[rule]]\ndo = "escalate"\nkind = "press_key"\nwhy = "not at night"\n')
-    explained = stallkit.json("policy", "explain", "tmux:asks", "--policy", "night.toml", *stallkit.at)
-    assert (explained["decision"], explained["why"]) == ("escalate", "not at night")
-    told = stallkit("policy", "explain", "tmux:asks", *stallkit.at).stdout
-    assert "would escalate: any program may show this prompt; to allow it: stallkit policy allow tmux:asks" in told
-    assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:")
-
-
-def test_what_was_left_to_a_person_is_allowed_by_one_line(stallkit: Command, server: Server) -> None:
-    ask(server, "asks", ASKS, "Press any key")
-    file = stallkit.folder / "night.toml"
-    stallkit("check", "tmux:asks", "--log", str(stallkit.folder / "state" / "events.jsonl"), *stallkit.at)
-    shown = stallkit("policy", "allow", "tmux:asks", *stallkit.at)
-    rule = '[[rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:asks"\n'
-    assert (shown.returncode, shown.stdout) == (0, f"# Press any key to continue...\n{rule}")
-    assert shown.stderr.startswith("# in the log of the last day it would have answered 1\n") and not file.exists()
-    stallkit("policy", "allow", "tmux:asks", "--append", "night.toml", *stallkit.at)
-    assert file.read_text() == f'profile = "careful"\n\n{rule}'
-    assert stallkit("policy", "show", "night.toml").stdout == file.read_text()
-    explained = stallkit("policy", "explain", "tmux:asks", "--policy", "night.toml", *stallkit.at).stdout
-    assert "policy night would press Space" in explained
-    assert "went on" not in server.tmux("capture-pane", "-p", "-t", "=asks:"), "it was only allowed"
-    done = stallkit("check", "tmux:asks", "--dismiss", "--policy", "night.toml", *stallkit.at)
-    assert done.returncode == 0, done.stdout
-    wait_for(lambda: "went on" in server.tmux("capture-pane", "-p", "-t", "=asks:"), "what is behind the prompt")
-
-
-def test_what_no_rule_may_answer_cannot_be_allowed(stallkit: Command, server: Server) -> None:
-    ask(server, "secret", "read -s -p 'Password: '; exec sleep 100", "Password")
-    ask(server, "rests", "exec sleep 100", "")
-    for target, why in (
-        ("tmux:secret", "a machine never answers a secret"),
-        ("tmux:rests", "there is nothing to allow"),
-    ):
-        done = stallkit("policy", "allow", target, "--append", "night.toml", *stallkit.at)
-        assert done.returncode == 1 and why in done.stderr, done
-    assert not (stallkit.folder / "night.toml").exists()
-
-
-def test_a_policy_is_shown_as_its_file_has_it(stallkit: Command) -> None:
-    for name in ("careful", "daemon", "observe"):
-        shown = stallkit("policy", "show", name).stdout
-        assert policy_from(tomllib.loads(shown), name, name) == PROFILES[name]
-    assert "[[rule]]" in stallkit("policy", "show").stdout, "daemon is shown where none is named"
-    assert stallkit("policy", "show", "bold").returncode == 64
 
 
 COMPOSER = r"""import sys, termios, tty

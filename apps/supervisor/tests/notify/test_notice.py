@@ -22,8 +22,6 @@ from stallkit import dump
 from stallkit.errors import StallkitError
 
 TEXTS = st.text(st.characters(codec=None), max_size=400)
-
-
 QUESTION = {"question": "Which policy?", "questions": "1/2"}
 OPTIONS = [{"text": "Backoff", "selected": False}, {"text": "Fixed", "selected": True}]
 SIGNAL = {"state": "waiting", "counts": True, "guard": "process", "fields": {"question": "Which policy?"}}

@@ -16,7 +16,7 @@ from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent as Standard
 from posted import Site
 from stallkit_supervisor.notify.channels import Channels, NotifySettings, channels_of, open_notifier
-from stallkit_supervisor.notify.hooks import CloudEvent, Command, ContentMode, Webhook
+from stallkit_supervisor.notify.hooks import CONTENT_MODES, Apprise, CloudEvent, Command, Webhook
 from stallkit_supervisor.notify.notifier import ESCALATIONS, RUNS, Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
 from started import alive
@@ -26,7 +26,6 @@ from told_events import SECRET, event, said
 from stallkit.errors import ConfigError
 from stallkit.transports.base import Options
 
-MODES: tuple[ContentMode, ...] = ("binary", "structured")
 NOON, NIGHT = datetime(2026, 11, 23, 12), datetime(2026, 11, 23, 23)
 
 
@@ -78,7 +77,7 @@ def script(folder: Path, text: str) -> str:
 
 def test_a_command_gets_the_event_on_its_input_and_in_variables(tmp_path: Path, told: list[str]) -> None:
     hook = script(tmp_path, 'cat > "$1"; printf %s "$STALLKIT_EVENT" > "$2"; env | grep ^CE_ > "$2.ce"')
-    for mode in MODES:
+    for mode in CONTENT_MODES:
         command = Outlet(Command(f"{hook} '{tmp_path}/its input' {tmp_path}/variable", mode), told.append)
         command(said(why=f"ä'\"$(touch {tmp_path}/owned)`\n\0\ud800 {SECRET}"))
         command.close()
@@ -155,7 +154,7 @@ def raw(answer: bytes) -> tuple[str, Callable[[], None]]:
 
 
 def test_a_webhook_is_posted_what_the_sdk_of_cloudevents_reads(site: Site, told: list[str]) -> None:
-    for mode in MODES:
+    for mode in CONTENT_MODES:
         webhook = Outlet(Webhook(f"{site.url}/hook?token={SECRET}", mode), told.append)
         webhook(said(target='tmux:a "b" %41 ä', why=f"{SECRET} \u2028 ä"))
         webhook(said("gone"))
@@ -239,6 +238,30 @@ def test_what_is_no_command_and_no_address_is_refused() -> None:
         assert SECRET not in str(caught.value)
 
 
+# --- apprise ---
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # apprise imports it
+def test_a_notice_by_apprise_has_no_secret_and_who_refuses_is_named(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address = site.url.removeprefix("http://")
+    place = Apprise([f"json://{address}/token-8fJ2"])
+    for line in ("Proceed? [y/N]", f"API_TOKEN={SECRET}"):
+        assert place.deliver(said(target="tmux:w1", what="waits", line=line)) == "sent"
+    assert place.deliver(said("cleared")) == "not told: a message cannot be taken back"
+    first, second = (json.loads(body) for _, _, body in site.got)
+    assert (first["title"], first["message"]) == ("w1 waits for an answer", "Proceed? [y/N]")
+    assert SECRET not in str(second)
+    assert place.name == "apprise json", "an address holds a token"
+    site.status = 500
+    with pytest.raises(OSError, match=r"^json, form did not take it$"):
+        Apprise(["json://127.0.0.1:1/token-8fJ2", f"form://{address}"]).deliver(said(what="waits"))
+    with pytest.raises(ConfigError, match="address 2") as refused:
+        channels_of(Channels(shown=NotifySettings(apprise=["json://localhost", "nowhere://token-8fJ2"])))
+    assert "token" not in "".join(capfd.readouterr()) + str(refused.value)
+
+
 # --- whatever a place does ---
 
 
@@ -303,19 +326,8 @@ def test_one_that_fails_is_told_if_anybody_can_be_and_the_next_is_handed_on() ->
 # --- who is told, of what and when ---
 
 
-@pytest.fixture
-def before() -> set[threading.Thread]:
-    """Threads that earlier tests left."""
-    return {*threading.enumerate()}
-
-
-def threads(before: set[threading.Thread]) -> set[str]:
-    """Those of stallkit that were started since."""
-    return {one.name for one in {*threading.enumerate()} - before if one.name.startswith("stallkit ")}
-
-
 def test_what_a_person_should_know_is_told_in_every_place_and_what_clears_it(
-    told: list[str], before: set[threading.Thread]
+    told: list[str], threads: Callable[[], set[str]]
 ) -> None:
     places = [Place(), Place()]
     notifier = Notifier([Outlet(place, told.append) for place in places], NoticeLimits(), told.append)
@@ -324,7 +336,7 @@ def test_what_a_person_should_know_is_told_in_every_place_and_what_clears_it(
     notifier.close()
     assert places[0].names == [*sorted(ESCALATIONS), *sorted(RUNS), "cleared"] and told == []
     assert places[0].got == places[1].got and len({one.id for one in places[0].got}) == len(places[0].got)
-    assert not threads(before)
+    assert not threads()
 
 
 def test_the_summary_comes_by_itself_and_at_the_end() -> None:
@@ -359,10 +371,10 @@ def test_in_the_night_it_is_said_elsewhere(told: list[str]) -> None:
     assert told == ["4 notices of the quiet hours were not told: stallkit incidents lists them"]
 
 
-def test_settings_name_the_places(before: set[threading.Thread]) -> None:
+def test_settings_name_the_places(threads: Callable[[], set[str]]) -> None:
     with ExitStack() as stack:
         assert open_notifier(stack, Channels(), print) is None
-    assert not threads(before)
+    assert not threads()
     shown = NotifySettings().with_shown(["terminal", "tmux", "desktop"])
     assert (shown.terminal, NotifySettings(terminal="bell").with_shown(["terminal"]).terminal) == ("auto", "bell")
     chosen = Channels("true", "http://127.0.0.1:1/", "structured", shown, Options(tmux_socket_name="other"))

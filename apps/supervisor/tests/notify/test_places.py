@@ -202,7 +202,6 @@ def test_a_bus_that_was_lost_is_found_again(monkeypatch: pytest.MonkeyPatch, des
 
 NOTICES = st.builds(Notice, st.text(), st.text(max_size=100), st.text(max_size=400))
 
-
 TERMINALS: list[tuple[dict[str, str], Code]] = [
     ({"TERM": "xterm-kitty"}, "osc99"),
     ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "osc777"),
@@ -254,13 +253,8 @@ def test_only_osc_99_takes_a_notice_away(notice: Notice) -> None:
 
 
 TESTS = str(Path(__file__).parents[4] / "tests")
-
-
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
 PATH = f"PYTHONPATH={ENVIRONMENT['PYTHONPATH']}"
-
 
 # Its output is a terminal, and so is what it finds by itself.
 PROGRAM = """
@@ -418,15 +412,8 @@ def test_marks_stay_while_a_pane_of_the_window_needs_somebody_and_none_is_left(p
 
 
 STALLKIT = [sys.executable, "-c", "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"]
-
-
 _NOT_OURS = ("DBUS_SESSION_BUS_ADDRESS", "TMUX", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
-
-
-OUTSIDE = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
-
-
-OUTSIDE["PYTHONPATH"] = os.pathsep.join(sys.path)
+OUTSIDE = {name: value for name, value in ENVIRONMENT.items() if name not in _NOT_OURS}
 
 
 def notify(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
