@@ -122,9 +122,7 @@ def soak(run: Run) -> list[Figure]:
         place = Place(folder, claude, version, server, Desk(folder, server))
         try:
             tried = []
-            place.desk.begin(
-                "watch", "--all", "--policy", "observe", "--json", "--interval", "1s", "-S", str(server.socket)
-            )
+            place.desk.watch("--all", "--interval", "1s")
             for each in range(run.size):
                 tried.append(_started(place, f"start-{each}"))
                 tried.append(_answered(place, f"queue-{each}"))
