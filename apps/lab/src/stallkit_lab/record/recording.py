@@ -15,9 +15,9 @@ from stallkit import private
 from stallkit.errors import StoreError
 from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit.redact.redact import redact
-from stallkit_lab.notes import encode_facts
 from stallkit_lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit_lab.record.mask import StreamMask
+from stallkit_lab.record.notes import encode_facts
 
 __all__ = ["RecordingWriter", "new_file"]
 
