@@ -7,7 +7,7 @@ import platform
 import re
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import click
 
@@ -29,7 +29,7 @@ _GAP_S = 0.3  # between two looks, as in a check
 _LOOKS = 10
 
 
-def at_rest(transport: Transport, sleep: Callable[[float], None] = time.sleep) -> Snapshot:
+def at_rest(transport: Transport) -> Snapshot:
     """A look at the session once its screen rests, with the kernel's facts; the last look if it never rests.
 
     Raises what the transport raises.
@@ -39,7 +39,7 @@ def at_rest(transport: Transport, sleep: Callable[[float], None] = time.sleep) -
         return seen
     for _ in range(_LOOKS):
         before = seen
-        sleep(_GAP_S)
+        time.sleep(_GAP_S)
         seen = look(transport)
         if seen.screen.fingerprint == before.screen.fingerprint or seen.alive is False:
             break

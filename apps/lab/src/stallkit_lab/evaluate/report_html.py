@@ -36,8 +36,8 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Prediction], bool]], ...] = (
 )
 
 
-def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: datetime | None = None) -> str:
-    """The page of a result, as `Evaluation.as_object` gives it, and of its cases; `made` is the time, now if None."""
+def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
+    """The page of a result, as `Evaluation.as_object` gives it, and of its cases."""
     ranked = sorted(predictions, key=lambda one: (one.certainty != "sure", one.hard))
     sections = [(id, title, [one for one in ranked if belongs(one)]) for id, title, belongs in _SECTIONS]
     sections = [section for section in sections if section[2]]
@@ -51,7 +51,7 @@ def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: dat
         digest=b64encode(sha256(script.encode()).digest()).decode(),  # the browser runs no other one
         title=f"stallkit eval: {result['cases']} cases",
         counts=_counts(sections, len(predictions)),
-        summary=_safe(f"{_stamp(made)}. Packs {packs}; {facts}{left_out}. {problems} problems in the input."),
+        summary=_safe(f"{_stamp()}. Packs {packs}; {facts}{left_out}. {problems} problems in the input."),
         links="".join(f'<a href="#{id}">{title} ({len(ones)})</a>' for id, title, ones in sections),
         places=_places([one for _, _, ones in sections for one in ones], predictions),
         figures=_figures(result),
@@ -67,8 +67,8 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _stamp(made: datetime | None) -> str:
-    return f"Made {made or datetime.now().astimezone():%Y-%m-%d %H:%M} with stallkit {own_version()}"
+def _stamp() -> str:
+    return f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M} with stallkit {own_version()}"
 
 
 def _counts(sections: Sequence[tuple[str, str, Sequence[Prediction]]], cases: int) -> str:
