@@ -55,7 +55,7 @@ def _run(name: str, size: int | None) -> dict[str, Any]:
     size = chosen.full if size is None else size
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, Progress() as progress:
         task = progress.add_task(f"{name}, {chosen.unit}", total=size)
-        found = chosen.run(size, Path(folder), lambda done: progress.update(task, completed=done))
+        found = chosen.run(name, size, Path(folder), lambda done: progress.update(task, completed=done))
     return dated(found)
 
 

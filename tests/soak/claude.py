@@ -33,6 +33,7 @@ PATIENCE_S = 60.0
 AGAIN = 10  # times at most that a person gives one answer: above a dialog a bullet may blink
 NOTHING_PRESSED = 2  # the exit code of an answer
 TRUST = "Yes, I trust this folder"
+NOTHING_NEW = ["No, keep manual mode", "Not now", "Maybe later", "No, thanks"]
 # What an operator consents to before: each a label of a dialog of a first start.
 RULES = f"""format = 1
 name = "starts"
@@ -43,7 +44,7 @@ option = "{TRUST}"
 agent = "claude"
 [[rule]]
 do = "press"
-option = ["No, keep manual mode", "Not now", "Maybe later", "No, thanks"]
+option = {json.dumps(NOTHING_NEW)}
 agent = "claude"
 """
 ASKS = [
@@ -122,9 +123,7 @@ def soak(run: Run) -> list[Figure]:
         place = Place(folder, claude, version, server, Desk(folder, server))
         try:
             tried = []
-            place.desk.begin(
-                "watch", "--all", "--policy", "observe", "--json", "--interval", "1s", "-S", str(server.socket)
-            )
+            place.desk.watch("--all", "--interval", "1s")
             for each in range(run.size):
                 tried.append(_started(place, f"start-{each}"))
                 tried.append(_answered(place, f"queue-{each}"))
@@ -230,8 +229,7 @@ def _choice(item: dict[str, Any]) -> str:
     """The option that a person takes at a dialog of the first start: trust, and nothing new."""
     labels = [str(option["name"]) for option in item.get("options", [])]
     assert labels, f"the item has no options: {item}"
-    wanted = (TRUST, "No, keep manual mode", "Not now", "Maybe later", "No, thanks")
-    return next((label for label in wanted if label in labels), labels[-1])
+    return next((label for label in (TRUST, *NOTHING_NEW) if label in labels), labels[-1])
 
 
 def _screen(place: Place, name: str) -> str:
@@ -263,12 +261,13 @@ def _figures(version: str, tried: list[Tried], size: int) -> list[Figure]:
         "answered": "the folder's dialog answered from the queue",
         "approved": "a command approved from the queue",
     }
-    figures = [
-        Figure(f"{version}: {words}", f"{count[name]} of {size}", must, count[name] == size)
-        for name, words in kinds.items()
+    return [
+        *(
+            Figure(f"{version}: {words}", f"{count[name]} of {size}", must, count[name] == size)
+            for name, words in kinds.items()
+        ),
+        Figure.told(f"{version}: answers given again, since it moved just then", sum(one.again for one in tried)),
     ]
-    again = sum(one.again for one in tried)
-    return [*figures, Figure.told(f"{version}: answers given again, since it moved just then", str(again))]
 
 
 PART = Part(__doc__, "starts, and as many answered from the queue, of each version", full=20, short=1, soak=soak)

@@ -10,14 +10,12 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import cycle, islice
-from pathlib import Path
+from itertools import count, cycle, islice
 from typing import Any, Callable, Iterable, Sequence
 
 import pytest
@@ -32,7 +30,7 @@ from stallkit_sessions.register import RunningSession
 from started import House, alive
 from terminals import wait_for
 
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 from stallkit.transports.tmux.identity import Identity
 
 # Why a code cannot be known there; what each container runtime says was measured (docs/container-runtimes.md).  Any
@@ -92,6 +90,10 @@ class Bed:
 
 def _nothing(bed: Bed) -> None:
     """It ends by itself."""
+
+
+def _kill_session(bed: Bed) -> None:
+    bed.tmux("kill-session", "-t", f"={bed.session.name}")
 
 
 @frozen
@@ -247,10 +249,6 @@ def specials(engine: str) -> list[Scene]:
     ]
 
 
-def _kill_session(bed: Bed) -> None:
-    bed.tmux("kill-session", "-t", f"={bed.session.name}")
-
-
 def _of_docker() -> list[Scene]:
     lost = _only(Cause.UNKNOWN)
     return [
@@ -294,17 +292,14 @@ def daemon_dies() -> list[tuple[Scene, int | None]]:
 
 def unwatched(engine: str) -> list[Scene]:
     """What may happen while monitors are killed; what needs a listener may then stay unknown."""
-    found = [scene for scene in specials(engine) if not scene.own_server and scene.name not in _SLOW]
+    by_monitor = ("stallkit start --replace", "stallkit stop")  # they see to a monitor by themselves
+    found = [scene for scene in specials(engine) if not scene.own_server and scene.name not in by_monitor]
     found += [Scene(f"exit {code}", ON_KEY.format(code=code), code, _only(Cause.EXITED), _key) for code in (0, 3, 255)]
     return [_less_known(scene) for scene in found]
 
 
-_SLOW = ("stallkit start --replace", "stallkit stop")  # they see to a monitor by themselves
-
-
 def _less_known(scene: Scene) -> Scene:
     gone = REMOVED in scene.options or "rm -f" in scene.name
-    ambiguous = gone or scene.truth == 255
     if scene.truth is None:
         return scene
     more = {Cause.UNKNOWN, Cause.EXITED}  # without its events nobody knows who asked for the signal
@@ -312,20 +307,12 @@ def _less_known(scene: Scene) -> Scene:
         more |= {Cause.CONTAINER_REMOVED, Cause.CLIENT_ENDED}
     if scene.unknowable == "shim killed":
         more |= {Cause.SIGNALLED}
-    return evolve(
-        scene,
-        causes=scene.causes | more,
-        unknowable=scene.unknowable or ("nobody listened" if ambiguous else ""),
-    )
-
-
-def socket_of(house: House, name: str) -> Path:
-    return house.folder / f"{name}.sock"
+    why = scene.unknowable or ("nobody listened" if gone or scene.truth == 255 else "")
+    return evolve(scene, causes=scene.causes | more, unknowable=why)
 
 
 AT_ONCE = 6  # scenes that play at the same time
 PATIENCE_S = 60.0  # for a record; the slowest end that a monitor is told of takes 20 s
-TOLD = 20  # failures of one kind that are printed
 ROUND = 8  # scenes of one monitor's death
 ROOMS: tuple[type[DockerRoom] | type[PodmanRoom], ...] = (DockerRoom, PodmanRoom)
 
@@ -339,31 +326,22 @@ class Stage:
     told: Callable[[], None]
     engine_environment: tuple[tuple[str, str], ...] = ()
     number: int = 0
-    tally: Counter[str] = field(factory=Counter)
+    tally: Tally = field(factory=Tally)
     unknown: Counter[str] = field(factory=Counter)  # by why it may be
     told_unknowable: Counter[str] = field(factory=Counter)  # a code, where there need not be one
     records: list[tuple[Scene, ExitRecord]] = field(factory=list)
 
     def broken(self, what: str, scene: Scene, why: object) -> None:
-        self.tally[what] += 1
-        if self.tally[what] <= TOLD:
-            print(f"{self.room.name}: {what}: {scene.name}: {why}", file=sys.stderr, flush=True)
+        self.tally.fails(what, f"{self.room.name}: {scene.name}: {why}")
 
 
 def soak(run: Run) -> list[Figure]:
-    figures: list[Figure] = []
-    done = 0
-
-    def told() -> None:
-        nonlocal done
-        done += 1
-        run.tell(done)
-
+    done = count(1)
     absent = [kind.name for kind in ROOMS if missing(*kind.needs)]
-    figures.append(Figure("engines that cannot run here", ", ".join(absent) or "none", "none", not absent))
+    figures = [Figure("engines that cannot run here", ", ".join(absent) or "none", "none", not absent)]
     for kind in ROOMS:
         if kind.name not in absent:
-            figures += _engine(kind, run, told)
+            figures += _engine(kind, run, lambda: run.tell(next(done)))
     return figures
 
 
@@ -416,7 +394,7 @@ def _begin(stage: Stage, scene: Scene) -> Bed:
     name = f"{stage.room.name}-{stage.number}"
     more: dict[str, Any] = {}
     if scene.own_server:
-        more["tmux_socket_path"] = str(socket_of(stage.house, name))
+        more["tmux_socket_path"] = str(stage.house.folder / f"{name}.sock")
     session = stage.house.session(
         name,
         *scene.words,
@@ -451,7 +429,7 @@ def _one(stage: Stage, scene: Scene) -> None:
     def do() -> None:
         bed = _begin(stage, scene)
         scene.act(bed)
-        record = _recorded(stage, bed.session, lambda: None)
+        record = _recorded(stage, bed.session)
         _judge(stage, scene, bed.session, record, watched=True)
         _clear(stage, scene, bed, record)
 
@@ -459,7 +437,7 @@ def _one(stage: Stage, scene: Scene) -> None:
     stage.told()
 
 
-def _recorded(stage: Stage, session: Session, look: Callable[[], Any]) -> ExitRecord | None:
+def _recorded(stage: Stage, session: Session, look: Callable[[], Any] = lambda: None) -> ExitRecord | None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         look()
@@ -544,7 +522,7 @@ def _daemon_round(stage: Stage, number: int, short: bool) -> None:
         stage.room.start()
     told = []
     for scene, _, bed in there:
-        record = _recorded(stage, bed.session, lambda: None)
+        record = _recorded(stage, bed.session)
         judged = scene
         if how.back and scene.truth is None:  # the new daemon ends what runs, as docs/container-runtimes.md has it
             judged = evolve(scene, truth=143, unknowable="daemon killed")
@@ -575,10 +553,7 @@ def _monitor_round(stage: Stage, dice: random.Random, scenes: Sequence[Scene], a
     if anew:
         _another(stage)
 
-    def look() -> None:
-        if not anew:
-            finalize_now(stage.house.register)
-
+    look = (lambda: None) if anew else (lambda: finalize_now(stage.house.register))
     for scene, bed in there:
         record = _recorded(stage, bed.session, look)
         _judge(stage, scene, bed.session, record, watched=False)
@@ -601,17 +576,16 @@ def _logs(stage: Stage) -> None:
     finalize_now(stage.house.register)
     here = [one for one in stage.house.events() if one["event"] in FINAL]
     there = [one for one in stage.house.own_events() if one["event"] in FINAL]
-    count = Counter(one["session"] for one in here)
     by_session = {one["session"]: one for one in here}
-    in_own = Counter(one["session"] for one in there)
+    in_both, in_own = (Counter(one["session"] for one in log) for log in (here, there))
     for scene, record in stage.records:
         id, status = record.session.id, record.status
         told = by_session.get(id, {})
-        if (count[id], in_own[id]) != (1, 1):
-            stage.broken("not exactly one final event", scene, f"{count[id]} and {in_own[id]}")
+        if (in_both[id], in_own[id]) != (1, 1):
+            stage.broken("not exactly one final event", scene, f"{in_both[id]} and {in_own[id]}")
         elif (told["exit_code"], told["cause"]) != (status.code if status else None, str(record.cause)):
             stage.broken("not exactly one final event", scene, f"it says {told}, and the record {record.status}")
-    if any(more > 1 for more in count.values()):
+    if any(more > 1 for more in in_both.values()):
         stage.tally["not exactly one final event"] += 1
 
 
@@ -622,22 +596,14 @@ def _figures(stage: Stage) -> list[Figure]:
     def none(name: str, of: str = f"{ends} ends") -> Figure:
         return Figure.none(f"{engine}: {name}", tally[name], of)
 
-    share = tally["due and true"] / max(1, tally["due"])
-    listed = "; ".join(
-        f"{why}: {stage.unknown[why]} of {stage.unknown[why] + stage.told_unknowable[why]}"
-        for why in UNKNOWABLE
-        if stage.unknown[why] + stage.told_unknowable[why]
-    )
+    true, due = tally["due and true"], tally["due"]
+    both = stage.unknown + stage.told_unknowable
+    listed = "; ".join(f"{why}: {stage.unknown[why]} of {both[why]}" for why in UNKNOWABLE if both[why])
     return [
         Figure(f"{engine}: ends", f"{ends} of {stage.number}", "all", ends == stage.number),
         none("false codes"),
         none("false zeros"),
-        Figure(
-            f"{engine}: the true code, beside a monitor that lives",
-            f"{tally['due and true']} of {tally['due']}",
-            "99 %",
-            share >= 0.99,
-        ),
+        Figure(f"{engine}: the true code, beside a monitor that lives", f"{true} of {due}", "99 %", true >= 0.99 * due),
         none("unknown that are not listed"),
         Figure.told(f"{engine}: unknown, as listed", listed or "none"),
         Figure.told(f"{engine}: no code to tell: it never ran, or runs on", f"{tally['none to tell']}"),

@@ -29,7 +29,7 @@ from stallkit_sessions.outbox import FINAL
 from started import House, alive
 from terminals import wait_for
 
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 from soak.ways_to_end import LIVES, ORDERED, SCENES, Mode, Scene, Stage, Truth, pane, program
 
 PER_HOUSE = 12  # scenes with one state directory
@@ -57,18 +57,14 @@ def _programme(size: int) -> Iterator[tuple[str, Scene, Mode, int]]:
 
 
 @define
-class Tally:
+class Found:
     sessions: int = 0
     kinds: Counter[str] = field(factory=Counter)
     modes: Counter[Mode] = field(factory=Counter)
-    faults: defaultdict[str, list[str]] = field(factory=lambda: defaultdict(list))
+    faults: Tally = field(factory=Tally)
     lines: Counter[str] = field(factory=Counter)
     times: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))  # seconds, by what was measured
     incidents: int = 0
-
-    def fault(self, name: str, why: str) -> None:
-        self.faults[name].append(why)
-        print(f"{name}: {why}", file=sys.stderr)
 
 
 CAUSE, CODE, NONE = "causes that are not right", "exit codes and signals that are not true", "ends without a record"
@@ -109,7 +105,7 @@ def _event(cause: Cause, code: int | None, number: int | None) -> str:
     return "session_crashed" if cause in (Cause.EXITED, Cause.SIGNALLED) else "session_drop"
 
 
-def _play(stage: Stage, scene: Scene, tally: Tally) -> None:
+def _play(stage: Stage, scene: Scene, tally: Found) -> None:
     """One scene, until everything that it ended has its record."""
     acts, house = scene(stage), stage.house
     house.socket = house.folder / f"s{stage.number}"
@@ -142,7 +138,7 @@ def _kill_monitor(house: House) -> None:
     wait_for(lambda: not held(house.state), "the monitor's lock")
 
 
-def _wait_for_records(stage: Stage, tally: Tally) -> None:
+def _wait_for_records(stage: Stage, tally: Found) -> None:
     register, mode = stage.house.register, stage.mode
 
     def recorded() -> bool:
@@ -183,7 +179,7 @@ def _used() -> float:
     return sum(one.ru_utime + one.ru_stime for one in found)
 
 
-def _settle_up(house: House, truths: Sequence[Truth], tally: Tally) -> None:
+def _settle_up(house: House, truths: Sequence[Truth], tally: Found) -> None:
     """Judge all that happened in a house, when nothing more will."""
     register = house.register
     finalize_now(register)
@@ -195,7 +191,7 @@ def _settle_up(house: House, truths: Sequence[Truth], tally: Tally) -> None:
     for truth in truths:
         session, record = truth.session, register.get(truth.session.id)
         for wrong in judge(truth, record, here[session.id], there[session.id]):
-            tally.fault(wrong, f"{session.name}, {session.command}: {truth.ways}, and it is told: {record}")
+            tally.faults.fails(wrong, f"{session.name}, {session.command}: {truth.ways}, and it is told: {record}")
         if isinstance(record, ExitRecord) and truth.line is not None:
             shown = any(truth.line in line for line in record.screen or ())
             what = "dead pane" if truth.stays else "vanished"
@@ -208,15 +204,15 @@ def _settle_up(house: House, truths: Sequence[Truth], tally: Tally) -> None:
     tally.sessions += len(truths)
 
 
-def _incidents(events: Sequence[dict[str, Any]], truths: Sequence[Truth], tally: Tally) -> None:
+def _incidents(events: Sequence[dict[str, Any]], truths: Sequence[Truth], tally: Found) -> None:
     told = sorted(sorted(one["sessions"]) for one in events if one["event"] == "incident")
     wanted = sorted(map(list, {tuple(sorted(one.mates)) for one in truths if one.mates}))
     tally.incidents += len(wanted)
     if told != wanted:
-        tally.fault(INCIDENT, f"{wanted}, and it is told: {told}")
+        tally.faults.fails(INCIDENT, f"{wanted}, and it is told: {told}")
 
 
-def _postmortems(house: House, truths: Sequence[Truth], tally: Tally) -> None:
+def _postmortems(house: House, truths: Sequence[Truth], tally: Found) -> None:
     for truth in truths:
         began = time.monotonic()
         done = house.call("postmortem", truth.session.name, "--json")
@@ -227,7 +223,7 @@ def _postmortems(house: House, truths: Sequence[Truth], tally: Tally) -> None:
         latest = house.register.latest(truth.session.name)
         said = json.loads(done.stdout)["ended"] if done.returncode == 0 else {}
         if not isinstance(latest, ExitRecord) or said.get("cause") != latest.cause:
-            tally.fault(LATE, f"{truth.session.name}: {done.stdout}{done.stderr}")
+            tally.faults.fails(LATE, f"{truth.session.name}: {done.stdout}{done.stderr}")
 
 
 def _house(folder: Path, patch: pytest.MonkeyPatch) -> House:
@@ -244,11 +240,11 @@ def _house(folder: Path, patch: pytest.MonkeyPatch) -> House:
     return made
 
 
-def _complaints(house: House, tally: Tally, when: str) -> None:
+def _complaints(house: House, tally: Found, when: str) -> None:
     """What the monitor wrote; the next one begins its log anew."""
     log = house.state / "monitor.log"
     if log.exists() and log.read_text().strip():
-        tally.fault(MONITORS, f"{when}: {log.read_text()[-2000:]}")
+        tally.faults.fails(MONITORS, f"{when}: {log.read_text()[-2000:]}")
         log.write_text("")
 
 
@@ -263,7 +259,7 @@ def _leave(house: House, sessions: Sequence[Session]) -> None:
 
 
 def soak(run: Run) -> list[Figure]:
-    tally, programme = Tally(), _programme(run.size)
+    tally, programme = Found(), _programme(run.size)
     ended = 0
     while ended < run.size:
         with pytest.MonkeyPatch.context() as patch:
@@ -284,7 +280,7 @@ def soak(run: Run) -> list[Figure]:
                     tally.modes[stage.mode] += len(stage.truths)
                     _complaints(house, tally, f"{kind}, {stage.mode.name}")
                     for why in stage.too_soon:
-                        tally.fault(EARLY, f"{kind}, {stage.mode.name}: {why}")
+                        tally.faults.fails(EARLY, f"{kind}, {stage.mode.name}: {why}")
                     run.tell(ended := ended + len(stage.truths))
                     if ended >= run.size:
                         break
@@ -294,12 +290,12 @@ def soak(run: Run) -> list[Figure]:
     return _figures(tally)
 
 
-def _figures(tally: Tally) -> list[Figure]:
+def _figures(tally: Found) -> list[Figure]:
     lost = {what: f"{tally.lines[f'{what}, without']} of {tally.lines[what]}" for what in ("dead pane", "vanished")}
     return [
         Figure.told("sessions", _list(tally.kinds)),
         Figure.told("the monitor", _list(tally.modes)),
-        *(Figure.none(name, len(tally.faults[name]), tally.sessions) for name in FAULTS),
+        *(tally.faults.none(name, tally.sessions) for name in FAULTS),
         Figure.told("incidents", str(tally.incidents)),
         Figure.told("dead panes whose record is without their last line", lost["dead pane"]),
         Figure(
@@ -318,7 +314,7 @@ def _list(counts: Counter[Any]) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.most_common())
 
 
-def _time(tally: Tally, what: str, name: str, limit_s: float | None) -> Figure:
+def _time(tally: Found, what: str, name: str, limit_s: float | None) -> Figure:
     found = sorted(tally.times[what]) or [0.0]
     high = found[ceil(0.95 * len(found)) - 1]
     value = f"median {median(found):.2f} s, p95 {high:.2f} s, most {found[-1]:.2f} s, of {len(tally.times[what])}"

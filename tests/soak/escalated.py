@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import Iterator
 
 from attrs import define, field
 from queued import COMMAND, Desk
@@ -47,7 +46,7 @@ class Stage:
     told_s: list[float] = field(factory=list)  # from each start until all that wait are in the queue
 
     def part(self, name: str) -> int:
-        return len(list(_lines(self.folder / f"heard-{name}"))) + 1
+        return len(heard(self.folder, name)) + 1
 
     def open(self) -> dict[str, Item]:
         """What waits of each session; one that waits twice is an error."""
@@ -69,7 +68,7 @@ class Stage:
         self.waited.append(len(self.open()))
         self.supervisor.kill()
         self.supervisor.wait()
-        self.supervisor = watch(self.desk)
+        self.supervisor = self.desk.watch("--all")
 
     def replies(self, names: list[str]) -> list[subprocess.Popen[bytes]]:
         found = self.open()
@@ -92,11 +91,6 @@ def asked(item: Item) -> int:
     return int(found[-1]) if found else 0
 
 
-def watch(desk: Desk) -> subprocess.Popen[bytes]:
-    assert desk.server is not None
-    return desk.begin("watch", "--all", "--policy", "observe", "--json", "-S", str(desk.server.socket))
-
-
 def soak(run: Run) -> list[Figure]:
     sessions = [f"p{number}" for number in range(min(MOST, FOR_A_KILL * run.size))]
     with many_files(), closing(Queue(run.folder / "state" / "queue.db", busy_s=30)) as queue:
@@ -104,7 +98,7 @@ def soak(run: Run) -> list[Figure]:
         desk = Desk(run.folder, server)
         try:
             _panes(server, run.folder, sessions)
-            stage = Stage(run.folder, sessions, server, desk, queue, watch(desk))
+            stage = Stage(run.folder, sessions, server, desk, queue, desk.watch("--all"))
             chosen: list[str] = []
             answered = min(ANSWERED, AT_ONCE * run.size)
             for number in range(run.size):
@@ -144,12 +138,13 @@ def _round(stage: Stage, number: int, before: list[str], chosen: list[str]) -> N
     stage.answer(chosen, part)
 
 
-def _lines(file: Path) -> Iterator[str]:
-    return iter(file.read_text().split() if file.exists() else [])
+def heard(folder: Path, name: str) -> list[str]:
+    """What that pane got so far, each with the number of its part."""
+    file = folder / f"heard-{name}"
+    return file.read_text().split() if file.exists() else []
 
 
 def _figures(size: int, stage: Stage) -> list[Figure]:
-    heard = {name: list(_lines(stage.folder / f"heard-{name}")) for name in stage.sessions}
     answers = {(name, number) for name in stage.sessions for number in range(1, stage.part(name))}
     prompts = answers | {(name, stage.part(name)) for name in stage.sessions}
     items = stage.queue.items(over=True, limit=100_000)
@@ -158,7 +153,8 @@ def _figures(size: int, stage: Stage) -> list[Figure]:
     never, again = sum(not filed[one] for one in prompts), sum(filed[one] > 1 for one in prompts)
     unkept, unheard = len(answers - answered.keys()), len(answered.keys() - answers)
     twice = sum(number > 1 for number in answered.values())
-    other = sum(line != f"{n}y" for lines in heard.values() for n, line in enumerate(lines, 1))
+    got = (enumerate(heard(stage.folder, name), 1) for name in stage.sessions)
+    other = sum(line != f"{number}y" for lines in got for number, line in lines)
     total, of, codes = len(prompts), len(answers), ", ".join(f"{code}: {n}" for code, n in sorted(stage.codes.items()))
     return [
         Figure("kills of the supervisor", f"{len(stage.waited)}", "all", len(stage.waited) == size),
@@ -184,3 +180,37 @@ def _range(values: list[int] | list[float]) -> str:
 
 
 PART = Part(__doc__, "kills", full=20, short=2, soak=soak)
+
+
+# --- two replies at once ---
+
+
+def twice(run: Run) -> list[Figure]:
+    """A supervisor files each prompt of a session; two processes of `stallkit stuck reply` answer it at once."""
+    server = Server(run.folder)
+    desk, codes = Desk(run.folder, server), Counter[int]()
+    try:
+        _panes(server, run.folder, ["one"])
+        desk.watch("tmux:one")
+        for number in range(1, run.size + 1):
+            item = desk.item(state="input_required")
+            command = [COMMAND, "stuck", "reply", f"{item['id']}@{item['revision']}", "y"]
+            both = [subprocess.Popen(command, env=desk.environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+            codes.update(one.wait(timeout=120) for one in both)
+            wait_for(lambda number=number: len(heard(run.folder, "one")) >= number, f"answer {number}")
+            run.tell(number)
+        got = heard(run.folder, "one")
+    finally:
+        desk.end()
+        server.end()
+    wanted = [f"{number}y" for number in range(1, run.size + 1)]
+    wrong = sum(one != other for one, other in zip(got, wanted, strict=False)) + abs(len(got) - len(wanted))
+    first, half = codes[0], codes.total() / 2
+    return [
+        Figure.none("prompts that got another answer than one y", wrong, run.size),
+        Figure("answers that were told they were first", f"{first} of {codes.total()}", "half", first == half),
+        Figure.told("others told: nothing pressed (2), over (4)", f"{codes[2]}, {codes[4]}"),
+    ]
+
+
+TWICE = Part(twice.__doc__ or "", "prompts", full=100, short=4, soak=twice)

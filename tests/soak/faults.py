@@ -30,7 +30,7 @@ from terminals import Server, wait_for
 
 from soak.kills import ASKER, Asker
 from soak.nursery import Nursery, ended, kill
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 
 LANES = 6  # points at a time: they wait more than they compute
 PATIENCE_S = 40.0  # for what has to come, on a loaded machine
@@ -63,19 +63,18 @@ class Point:
     """One fault point: what is tried, and what was found broken."""
 
     number: int
+    kind: str
     folder: Path
     nursery: Callable[..., int]
     chance: random.Random
     ends: ExitStack = field(factory=ExitStack)  # of what it started, but for the supervisor
-    tally: Counter[str] = field(factory=Counter)
-    broken: list[str] = field(factory=list)
+    tally: Tally = field(factory=Tally)
     delays: list[float] = field(factory=list)  # of prompts on the other server, while this one stood still
     usual: list[float] = field(factory=list)  # of prompts there otherwise
     pid: int = 0
 
     def fails(self, name: str, why: object) -> None:
-        self.tally[name] += 1
-        self.broken.append(f"point {self.number}: {name}: {why}")
+        self.tally.fails(name, f"point {self.number}, {self.kind}: {why}")
 
     def server(self, name: str = "server") -> Server:
         folder = self.folder / name
@@ -448,34 +447,32 @@ def soak(run: Run) -> list[Figure]:
         def one(number: int) -> Point:
             folder = run.folder / f"point-{number}"
             folder.mkdir()
-            point = Point(number, folder, start, random.Random(number))
+            point = Point(number, kinds[number], folder, start, random.Random(number))
             try:
                 with point.ends, suppress(Over):
                     KINDS[kinds[number]][0](point)
             except Exception as error:
-                point.fails(UNTRIED, f"{kinds[number]}: {error!r}")
+                point.fails(UNTRIED, repr(error))
             if point.pid and not ended(point.pid):
                 kill(point.pid)
             for event in point.events("crash", "defect"):
                 point.fails(FAILED, event)
-            point.broken = [f"{kinds[number]}, {said}" for said in point.broken]
             return point
 
         with ThreadPoolExecutor(LANES) as lanes:
             for done, point in enumerate(lanes.map(one, range(run.size)), 1):
                 points.append(point)
                 run.tell(done)
-    for point in points:
-        for said in point.broken:
-            print(said[:1500], file=sys.stderr)
     return _figures(points, Counter(kinds))
 
 
 def _figures(points: list[Point], kinds: Counter[str]) -> list[Figure]:
-    tally: Counter[str] = sum((point.tally for point in points), Counter())
+    tally = Tally()
+    for point in points:
+        tally.update(point.tally)
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     figures = [Figure("fault points", f"{len(points)}: {listed}", "all", kinds.total() == len(points))]
-    figures += [Figure.none(name, tally[name], f"{len(points)} points") for name in BROKEN]
+    figures += [tally.none(name, f"{len(points)} points") for name in BROKEN]
     figures.append(Figure("presses in these points", f"{tally['presses']}", "more than 0", tally["presses"] > 0))
     delays = [delay for point in points for delay in point.delays]
     usual = [delay for point in points for delay in point.usual]

@@ -14,9 +14,9 @@ import time
 from collections import Counter
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
-from askers import Agent
+from askers import Agent, exchange, request
 from attrs import define, field
 from stallkit_operator.item import Item, ItemState, Who
 from stallkit_operator.queue import Queue
@@ -86,10 +86,10 @@ def many_files() -> Iterator[None]:
 
 def soak(run: Run) -> list[Figure]:
     with many_files():
-        return asyncio.run(_soak(run))
+        return asyncio.run(_held(run))
 
 
-async def _soak(run: Run) -> list[Figure]:
+async def _held(run: Run) -> list[Figure]:
     agents = min(MOST, FOR_A_KILL * run.size)
     stage = Stage(run.folder, [f"s{number}" for number in range(agents // SANDBOX)])
     with closing(Queue(stage.queue_file, busy_s=30)) as queue:
@@ -124,15 +124,21 @@ async def _soak(run: Run) -> list[Figure]:
 
 async def all_wait(queue: Queue, people: list[Agent]) -> None:
     """Until the latest message of each agent is written down, and none has an answer that is still on its way."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def missing() -> list[str]:
         filed = keys_of(queue.items())
         latest = {one.name: [*one.replies][-1] for one in people if one.replies and one.waits}
-        missing = [one.name for one in people if latest.get(one.name) not in filed]
-        if not missing:
-            return
-        assert time.monotonic() < deadline, f"{len(missing)} do not wait, {missing[:3]}"
-        await asyncio.sleep(0.2)
+        return [one.name for one in people if latest.get(one.name) not in filed]
+
+    await until(lambda: not missing(), lambda: f"{len(missing())} do not wait, {missing()[:3]}")
+
+
+async def until(condition: Callable[[], bool], why: Callable[[], str]) -> None:
+    """Wait until a condition holds; `why` says what is missing where it does not come true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, why()
+        await asyncio.sleep(0.1)
 
 
 def keys_of(items: list[Item]) -> dict[str, Item]:
@@ -160,3 +166,62 @@ def _figures(stage: Stage, people: list[Agent], items: list[Item], megabytes: fl
 
 
 PART = Part(__doc__, "kills", full=20, short=4, soak=soak)
+
+
+# --- all at once ---
+
+CONNECTIONS = 100  # of each sandbox
+SLOW = 500
+
+
+def crowd(run: Run) -> list[Figure]:
+    """Agents of many sandboxes wait at one endpoint, held at once, with 500 clients beside them that never finish their
+    headers; then a person answers all.
+    """
+    with many_files():
+        return asyncio.run(_crowd(run))
+
+
+async def _crowd(run: Run) -> list[Figure]:
+    stage = Stage(run.folder, [f"s{number}" for number in range(max(1, run.size // CONNECTIONS))])
+    each = run.size // len(stage.sandboxes)
+    with closing(Queue(stage.queue_file, busy_s=30)) as queue:
+        people = [Agent(stage.socket(name), f"{name}-a{n}", over=True) for name in stage.sandboxes for n in range(each)]
+        stage.start()
+        asking = [asyncio.create_task(one.ask()) for one in people]
+        try:
+            await all_wait(queue, people)
+            run.tell(len(people))
+            slow = [await asyncio.open_unix_connection(str(stage.socket("s0"))) for _ in range(SLOW)]
+            for _, writer in slow:
+                writer.write(b"POST /supervise/notify HTTP/1.1\r\nX: ")
+            health = sorted([await asyncio.to_thread(_health, stage) for _ in range(100)])
+            megabytes = stage.megabytes()
+            began = time.monotonic()
+            stage.answer(queue, queue.items())
+            await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
+            seconds = time.monotonic() - began
+            item_of = keys_of(queue.items(over=True, limit=100_000))
+            for _, writer in slow:
+                writer.close()
+        finally:
+            for task in asking:
+                task.cancel()
+            stage.kill()
+    got = [(key, one.replies[key]) for one in people for key in one.replies]
+    right, late = sum(answer == [(200, stage.given[item_of[key].id])] for key, answer in got), 1000 * health[98]
+    return [
+        Figure("answered with its own reply", f"{right:,} of {len(people):,}", "all", right == len(people)),
+        Figure("most memory of the endpoint", f"{megabytes:.0f} MB", "at most 200 MB", megabytes <= 200),
+        Figure("seconds from the replies to all agents", f"{seconds:.1f}", "at most 5", seconds <= 5),
+        Figure(f"healthz beside {SLOW} slow clients, 99th of 100", f"{late:.0f} ms", "under 200 ms", late < 200),
+    ]
+
+
+def _health(stage: Stage) -> float:
+    began = time.monotonic()
+    assert b"ok" in exchange(stage.socket("s0"), request("GET", "/healthz"))
+    return time.monotonic() - began
+
+
+CROWD = Part(crowd.__doc__ or "", "connections", full=5_000, short=400, soak=crowd)

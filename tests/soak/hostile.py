@@ -11,15 +11,12 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from typing import Any, Sequence
-
-from terminals import Server
+from typing import Sequence
 
 from soak.hostile_scenes import FAMILIES, all_scenes
 from soak.hostile_scenes.scene import POLICIES, Act, Scene
-from soak.hostile_scenes.staged import Result, policies, programs, tried, worked
+from soak.hostile_scenes.staged import FILES, Result, Room, tried, worked
 from soak.parts import Figure, Part, Run
-from stallkit.packs.registry import installed_engine
 
 Job = tuple[int, str, Scene]
 
@@ -40,18 +37,12 @@ def soak(run: Run) -> list[Figure]:
     work = [(policy, scene) for scene in scenes for policy in POLICIES]
     random.Random(3).shuffle(work)
     jobs = [(number, policy, scene) for number, (policy, scene) in enumerate(work)]
-    return _figures(worked(run, jobs, _prepared, _tried), scenes)
+    return _figures(worked(run, jobs, FILES, _tried), scenes)
 
 
-def _prepared(server: Server) -> dict[str, Any]:
-    folder = server.socket.parent
-    return {"policies": policies(folder), "bin": programs(folder), "engine": installed_engine()}
-
-
-def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
+def _tried(room: Room, job: Job) -> Result:
     number, policy, scene = job
-    home = server.socket.parent / f"s{number}"
-    return tried(server, own["bin"], scene, (policy, own["policies"][policy]), own["engine"], home)
+    return tried(room, scene, policy, number)
 
 
 def _figures(found: Sequence[Result], scenes: Sequence[Scene]) -> list[Figure]:

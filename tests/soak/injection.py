@@ -6,17 +6,14 @@ It arrives byte for byte, and tmux takes no word of it for its own.
 from __future__ import annotations
 
 import random
-import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
-from attrs import define, field
 from terminals import wait_for
 
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 from soak.tmuxes import WANTED, Recorder, SoakServer, versions
 from stallkit.errors import CaptureTimeout, KeysRefused, TransportError
 from stallkit.evidence.snapshot import Snapshot
@@ -68,11 +65,7 @@ def hostile(number: int) -> str:
     return text
 
 
-@define
-class _Found:
-    right: Counter[str] = field(factory=Counter)  # by what was told, of `TOLD`
-    wrong: list[str] = field(factory=list)  # strings that came otherwise, or were refused and came
-    changed: list[str] = field(factory=list)  # what the server has that it had not
+WRONG, CHANGED = "came otherwise", "objects and options made or changed"
 
 
 def _all_there_is(server: SoakServer) -> dict[str, str]:
@@ -118,7 +111,7 @@ def _type(
     pane: Recorder,
     numbers: list[int],
     before: dict[str, str],
-    found: _Found,
+    found: Tally,
     tell: Callable[[], None],
 ) -> None:
     for place, number in enumerate(numbers, 1):
@@ -139,24 +132,22 @@ def _type(
             expected = keys.to_bytes()
         got = pane.got(len(expected))
         if told in TOLD and (got == expected or (told == "unknown" and not got)):
-            found.right[told] += 1
+            found[told] += 1
         else:
-            found.wrong.append(f"string {number}, {told}: {expected[:40]!r} came as {got[:40]!r}")
+            found.fails(WRONG, f"string {number}, {told}: {expected[:40]!r} came as {got[:40]!r}")
         tell()
         if place % EVERY == 0 or place == len(numbers):
             now = _all_there_is(server)
-            found.changed += [
-                f"up to string {number}: {what} {now.get(what)!r}"
-                for what in before | now
-                if now.get(what) != before.get(what)
-            ]
+            for what in before | now:
+                if now.get(what) != before.get(what):
+                    found.fails(CHANGED, f"up to string {number}: {what} {now.get(what)!r}")
 
 
-def _at(server: SoakServer, size: int, tell: Callable[[int], None]) -> _Found:
-    each = [_Found() for _ in range(PANES)]
+def _at(server: SoakServer, size: int, tell: Callable[[int], None]) -> Tally:
+    each, found = [Tally() for _ in range(PANES)], Tally()
 
     def more() -> None:
-        tell(sum(one.right.total() + len(one.wrong) for one in each))
+        tell(sum(one.total() - one[CHANGED] for one in each))
 
     try:
         panes = [Recorder(server, f"pane{number}") for number in range(PANES)]
@@ -170,18 +161,19 @@ def _at(server: SoakServer, size: int, tell: Callable[[int], None]) -> _Found:
             for job in jobs:
                 job.result()
         if any(pane.got(0, patient=False) for pane in panes):
-            each[0].wrong.append("bytes that nobody sent")
+            each[0].fails(WRONG, "bytes that nobody sent")
     finally:
         server.end()
-    right = sum((one.right for one in each), Counter[str]())
-    return _Found(right, [line for one in each for line in one.wrong], [line for one in each for line in one.changed])
+    for one in each:
+        found.update(one)
+    return found
 
 
 def soak(run: Run) -> list[Figure]:
     binaries = versions()
     done = dict.fromkeys(binaries, 0)
 
-    def one_version(version: str) -> _Found:
+    def one_version(version: str) -> Tally:
         def tell(strings: int) -> None:
             done[version] = strings
             run.tell(sum(done.values()) // len(done))
@@ -192,16 +184,14 @@ def soak(run: Run) -> list[Figure]:
         found = dict(zip(binaries, threads.map(one_version, binaries), strict=True))
     figures = []
     for version, one in found.items():
-        for line in [*one.wrong, *one.changed]:
-            print(f"tmux {version}: {line}", file=sys.stderr)
-        same, refused, unknown = (one.right[told] for told in TOLD)
+        same, refused, unknown = (one[told] for told in TOLD)
         sent = run.size - refused - unknown
         figures += [
             Figure(f"tmux {version}: arrived the same", f"{same} of {sent}", "all", same == sent),
             Figure.told(f"tmux {version}: refused, and nothing arrived", str(refused)),
             Figure.told(f"tmux {version}: tmux answered too late, nothing else came", str(unknown)),
-            Figure.none(f"tmux {version}: came otherwise", len(one.wrong)),
-            Figure.none(f"tmux {version}: objects and options made or changed", len(one.changed)),
+            Figure.none(f"tmux {version}: {WRONG}", one[WRONG]),
+            Figure.none(f"tmux {version}: {CHANGED}", one[CHANGED]),
         ]
     absent = [version for version in WANTED if version not in found]
     ran = f"{', '.join(found)}{'; not run: ' + ', '.join(absent) if absent else ''}"

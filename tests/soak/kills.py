@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from stallkit_supervisor.store import Store
 from terminals import Server, wait_for
 
 from soak.nursery import Nursery, ended, kill
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 
 ASKER = Path(__file__).with_name("asker.py")
 ASKERS = 10
@@ -27,6 +27,7 @@ TOTAL = 10  # presses that each session may have before a person lets it go on
 FRESH_S = 3.0  # a prompt that was up for so long is answered by a person, where the supervisor will not
 LONGEST_S = 5.0  # that a supervisor lives where it is killed at any moment at all: on a busy machine it presses by then
 STOP = ".auto-stop"
+LOST = "acknowledged rows lost or changed"
 # One person's consent, for both forms of the askers and for their sessions.
 RULE = """format = 1
 [[rule]]
@@ -79,14 +80,9 @@ class Stage:
     folder: Path
     server: Server
     askers: list[Asker]
-    tally: Counter[str] = field(factory=Counter)
+    tally: Tally = field(factory=Tally)
     kept: dict[int, tuple[Any, ...]] = field(factory=dict)  # rows of the store, as they were last seen
     counted: dict[tuple[str, int], int] = field(factory=dict)  # presses of a session in a loop
-    failures: list[str] = field(factory=list)
-
-    def broken(self, name: str, why: str) -> None:
-        self.tally[name] += 1
-        self.failures.append(f"{name}: {why}")
 
 
 def soak(run: Run) -> list[Figure]:
@@ -103,24 +99,18 @@ def soak(run: Run) -> list[Figure]:
         _last(stage)
     finally:
         server.end()
-    for failure in stage.failures[:40]:
-        print(failure, file=sys.stderr)
     return _figures(stage, run.size)
 
 
 def _figures(stage: Stage, size: int) -> list[Figure]:
-    tally = stage.tally
-
-    def none(name: str, of: str) -> Figure:
-        return Figure.none(name, tally[name], of)
-
+    tally, none = stage.tally, stage.tally.none
     presses = sum(one.presses for one in stage.askers)
     questions = sum(len(one.given) for one in stage.askers)
     return [
         Figure("kills", f"{tally['kills']} of {size}", "all", tally["kills"] == size),
         none("prompts pressed twice", f"{questions:,} prompts, {presses:,} presses"),
         none("presses without a record", f"{presses:,} presses"),
-        none("acknowledged rows lost or changed", f"{tally['acks']:,} acknowledged"),
+        none(LOST, f"{tally['acks']:,} acknowledged"),
         none("store not sound after a kill", f"{size} looks"),
         none("lines of the event log not whole", f"{tally['lines']:,} lines"),
         none("counts that went down within a loop", f"{tally['counts']:,} counts"),
@@ -158,7 +148,7 @@ def _round(stage: Stage, nursery: Nursery, chance: random.Random) -> None:
     pid = nursery.start(**spec)
     _moment(stage, pid, chance)
     if ended(pid):
-        stage.broken("supervisors that failed", (folder / "events").read_text()[-2000:])
+        stage.tally.fails("supervisors that failed", (folder / "events").read_text()[-2000:])
     else:
         kill(pid)
         stage.tally["kills"] += 1
@@ -192,12 +182,8 @@ def _settled(stage: Stage) -> None:
     """Until no client of tmux runs that the supervisor left: what it was about to press has come, or never will."""
     socket = str(stage.server.socket)
 
-    def none() -> bool:
-        return not subprocess.run(
-            ["pgrep", "-f", f"tmux .*{socket} .*if-shell"], capture_output=True, check=False
-        ).stdout
-
-    wait_for(none, "the last client's end")
+    clients = ["pgrep", "-f", f"tmux .*{socket} .*if-shell"]
+    wait_for(lambda: subprocess.run(clients, capture_output=True, check=False).returncode, "the last client's end")
 
 
 def _checked(stage: Stage) -> None:
@@ -207,26 +193,22 @@ def _checked(stage: Stage) -> None:
         asker.read()
         for number, given in asker.given.items():
             if given.count(MACHINE[asker.form]) > 1:
-                stage.broken("prompts pressed twice", f"{asker.name}, question {number}: {given!r}")
+                stage.tally.fails("prompts pressed twice", f"{asker.name}, question {number}: {given!r}")
                 asker.given[number] = MACHINE[asker.form]  # told once
     path = stage.folder / "watch.db"
     if not path.exists():
         return
     with closing(sqlite3.connect(path, timeout=10.0)) as base:
-        found = base.execute("pragma integrity_check").fetchall()
-        if found != [("ok",)]:
-            stage.broken("store not sound after a kill", str(found))
+        sound = base.execute("pragma integrity_check").fetchall()
+        if sound != [("ok",)]:
+            stage.tally.fails("store not sound after a kill", sound)
         has = {name for (name,) in base.execute("select name from sqlite_master where type = 'table'")}
         if not {"recovery", "session", "incident"} <= has:
             if stage.kept:
-                stage.broken("acknowledged rows lost or changed", "a table is not there")
+                stage.tally.fails(LOST, "a table is not there")
             return
-        rows = {
-            row[0]: row[1:]
-            for row in base.execute(
-                "select id, session, loop, act, identity, shown, keys, asked_at, outcome from recovery"
-            )
-        }
+        found = base.execute("select id, session, loop, act, identity, shown, keys, asked_at, outcome from recovery")
+        rows = {row[0]: row[1:] for row in found}
         loops = dict(base.execute("select name, loop from session").fetchall())
         incidents = base.execute("select count(*) from incident").fetchone()[0]
     _rows_kept(stage, rows, incidents)
@@ -238,7 +220,7 @@ def _checked(stage: Stage) -> None:
     bad = [line for line in lines[:-1] if not _is_json(line)] + [line for line in lines[-1:] if line]
     if len(bad) > tally["bad lines"]:
         tally["bad lines"] = len(bad)
-        stage.broken("lines of the event log not whole", str(bad[-1]))
+        stage.tally.fails("lines of the event log not whole", str(bad[-1]))
 
 
 def _rows_kept(stage: Stage, rows: dict[int, tuple[Any, ...]], incidents: int) -> None:
@@ -246,7 +228,7 @@ def _rows_kept(stage: Stage, rows: dict[int, tuple[Any, ...]], incidents: int) -
     for number, was in stage.kept.items():
         now = rows.get(number)
         if now is None or now[:-1] != was[:-1] or (was[-1] is not None and now[-1] != was[-1]):
-            stage.broken("acknowledged rows lost or changed", f"{number}: {was} became {now}")
+            stage.tally.fails(LOST, f"{number}: {was} became {now}")
     stage.kept = rows
     acks = stage.folder / "acks"
     said = acks.read_text().splitlines() if acks.exists() else []
@@ -255,11 +237,13 @@ def _rows_kept(stage: Stage, rows: dict[int, tuple[Any, ...]], incidents: int) -
         what, *rest = line.split(" ")
         number = int(rest[0]) if rest else 0
         if what == "intend" and number not in rows:
-            stage.broken("acknowledged rows lost or changed", f"intent {number} is not there")
+            stage.tally.fails(LOST, f"intent {number} is not there")
         if what == "conclude" and (number not in rows or rows[number][-1] != rest[1]):
-            stage.broken("acknowledged rows lost or changed", f"outcome {line} is not there: {rows.get(number)}")
+            stage.tally.fails(LOST, f"outcome {line} is not there: {rows.get(number)}")
     if said.count("incident") > incidents:
-        stage.broken("acknowledged rows lost or changed", f"{said.count('incident')} incidents, {incidents} are there")
+        stage.tally.fails(
+            "acknowledged rows lost or changed", f"{said.count('incident')} incidents, {incidents} are there"
+        )
     stage.tally["open"] = sum(row[-1] is None for row in rows.values())
 
 
@@ -267,15 +251,15 @@ def _counted(stage: Stage, asker: Asker, rows: dict[int, tuple[Any, ...]], loop:
     """No press without a record, no count that goes down, no limit exceeded."""
     tally, mine = stage.tally, [row for row in rows.values() if row[0] == asker.target]
     if asker.presses > sum(row[-1] != "refused" for row in mine):
-        stage.broken("presses without a record", f"{asker.name}: {asker.presses} presses, {len(mine)} rows")
+        stage.tally.fails("presses without a record", f"{asker.name}: {asker.presses} presses, {len(mine)} rows")
     # Refusals do not count, so what may not go down is what was certainly done.
     done = sum(row[1] == loop and row[-1] not in (None, "refused") for row in mine)
     tally["counts"] += 1
     if done < stage.counted.get((asker.name, loop), 0):
-        stage.broken("counts that went down within a loop", f"{asker.name}, loop {loop}: {done}")
+        stage.tally.fails("counts that went down within a loop", f"{asker.name}, loop {loop}: {done}")
     stage.counted[asker.name, loop] = done
     if asker.presses - asker.released > TOTAL:
-        stage.broken("limits exceeded", f"{asker.name}: {asker.presses - asker.released} presses")
+        stage.tally.fails("limits exceeded", f"{asker.name}: {asker.presses - asker.released} presses")
 
 
 def _persons(stage: Stage, chance: random.Random) -> None:

@@ -13,16 +13,14 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Sequence
 
 from attrs import evolve
-from terminals import Server
 
 from soak.hostile_scenes.scene import Scene
-from soak.hostile_scenes.staged import PATIENCE_S, Result, Stage, policies, programs, worked
+from soak.hostile_scenes.staged import PATIENCE_S, Result, Room, Stage, worked
 from soak.legitimate_prompts import POLICIES, Prompt, persons, prompts
 from soak.parts import Figure, Part, Run
-from stallkit.packs.registry import installed_engine
 from stallkit.press.check import check_session
 from stallkit.transports.tmux.pane import TmuxTransport
 
@@ -44,7 +42,7 @@ def soak(run: Run) -> list[Figure]:
     work = [(pane, prompt) for prompt in asked for pane in PANES]
     work += [(PERSONS, prompt) for prompt in persons()[: run.size]]
     jobs = [(number, pane, prompt) for number, (pane, prompt) in enumerate(work)]
-    return _figures(worked(run, jobs, _prepared, _tried), len(asked))
+    return _figures(worked(run, jobs, POLICIES, _tried), len(asked))
 
 
 def _days_work(folder: Path) -> None:
@@ -56,11 +54,6 @@ def _days_work(folder: Path) -> None:
     found = subprocess.run(done, cwd=home, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=120)
     assert found.stdout.count(b"\n") > 400, found.stdout.decode()[-2000:]
     (folder / WORK).write_bytes(found.stdout)
-
-
-def _prepared(server: Server) -> dict[str, Any]:
-    folder = server.socket.parent
-    return {"policies": policies(folder, POLICIES), "bin": programs(folder), "engine": installed_engine()}
 
 
 def _scene(prompt: Prompt, pane: str) -> Scene:
@@ -75,14 +68,14 @@ def _scene(prompt: Prompt, pane: str) -> Scene:
     return scene
 
 
-def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
+def _tried(room: Room, job: Job) -> Result:
     number, pane, prompt = job
-    home = server.socket.parent / f"s{number}"
+    home = room.home(number)
     result = Result(pane, prompt.name, prompt.policy)
-    stage = Stage(server, _scene(prompt, pane), home)
+    stage = Stage(room.server, _scene(prompt, pane), home)
     try:
-        stage.begin(own["bin"])
-        _look(stage, own, prompt, result, patience_s=REST_S if pane == PERSONS else PATIENCE_S)
+        stage.begin(room.bin)
+        _look(stage, room, prompt, result, patience_s=REST_S if pane == PERSONS else PATIENCE_S)
         status = home / "status"
         until = time.monotonic() + PATIENCE_S * result.said
         while not status.exists() and time.monotonic() < until:
@@ -101,11 +94,11 @@ def _tried(server: Server, own: dict[str, Any], job: Job) -> Result:
     return result
 
 
-def _look(stage: Stage, own: dict[str, Any], prompt: Prompt, result: Result, patience_s: float) -> None:
+def _look(stage: Stage, room: Room, prompt: Prompt, result: Result, patience_s: float) -> None:
     transport = TmuxTransport(stage.scene.session, stage.server.options)
     until = time.monotonic() + patience_s
     while time.monotonic() < until and not result.said:
-        found = check_session(transport, own["engine"], own["policies"][prompt.policy])
+        found = check_session(transport, room.engine, room.policies[prompt.policy])
         result.reasons = [*found.verdict.reasons, str(found.decision)[:200]]
         if found.outcome is not None:
             result.reasons.append(f"{found.outcome.end}: {found.outcome.why}")

@@ -132,57 +132,39 @@ printf 'tool.py,,\\ntool-1.0.dist-info/METADATA,,\\ntool-1.0.dist-info/RECORD,,\
 GIT = "git init -q .; git config user.name x; git config user.email x@example.org; echo a > a; git add a; git commit -qm a;"
 
 
+INSTALL = f"{APT}{{apt}} $root install tool && ls cache/archives/*.deb | cat; test -e state"
+UNINSTALL = f"{WHEEL}PYTHONUSERBASE=$PWD/base $PY -m pip uninstall tool; test ! -e $site/tool.py"
+INIT = {"init.js": "module.exports = {name: 'tool', version: '1.0.0'}", ".npmrc": "init-module=${HOME}/init.js\n"}
+TOOL = {
+    "tool/package.json": '{"name": "tool", "version": "1.0.0", "bin": "x.js"}',
+    "tool/x.js": "#!/usr/bin/env node\n",
+}
+NPX = "mkdir a; cd a; tar czf ../t.tgz -C .. --transform s/^tool/package/ tool; npx --offline ../t.tgz; went=$?; cd ..; test $went = 0"
+DIFFTOOL = f"{GIT} echo b > a; git -c difftool.x.cmd='touch went' difftool -t x; test -e went"
+BISECT = f"{GIT} git bisect good; git bisect log | grep -q good"
+MKFS = "truncate -s 4M disk; mkfs.ext4 -q disk; mkfs.ext4 disk"
+SPHINX = f"{OWN} -m sphinx.cmd.quickstart -p x -a y -v 1 -r 1 -l en; test -e source/conf.py"
+DENO = str(Path(OWN).with_name("deno"))
+CONFIRM = f"{DENO} eval 'if (!confirm(\"Proceed?\")) Deno.exit(1)'"
+RELAYED = f'script -qec "bash -c \'read -rsn1 -p \\"{ANY_KEY}\\" x; [ -z \\$x ]\'" /dev/null'
+
+
 def _programs() -> Iterator[Prompt]:
     for apt in ("apt-get", "apt"):
-        yield Prompt(
-            f"{apt} install",
-            f"{APT}{apt} $root install tool && ls cache/archives/*.deb | cat; test -e state",
-            "[Y/n]",
-            needs=(apt, "dpkg-deb"),
-        )
-    yield Prompt(
-        "pip uninstall",
-        f"{WHEEL}PYTHONUSERBASE=$PWD/base $PY -m pip uninstall tool; test ! -e $site/tool.py",
-        "Proceed (Y/n)?",
-    )
-    init = {"init.js": "module.exports = {name: 'tool', version: '1.0.0'}", ".npmrc": "init-module=${HOME}/init.js\n"}
-    yield Prompt(
-        "npm init", "npm init --no-update-notifier; test -e package.json", "Is this OK?", needs=("npm",), files=init
-    )
-    tool = {
-        "tool/package.json": '{"name": "tool", "version": "1.0.0", "bin": "x.js"}',
-        "tool/x.js": "#!/usr/bin/env node\n",
-    }
-    yield Prompt(
-        "npx",
-        "mkdir a; cd a; tar czf ../t.tgz -C .. --transform s/^tool/package/ tool; npx --offline ../t.tgz; went=$?; cd ..; test $went = 0",
-        "Ok to proceed?",
-        needs=("npx",),
-        files=tool,
-    )
-    yield Prompt(
-        "git difftool",
-        f"{GIT} echo b > a; git -c difftool.x.cmd='touch went' difftool -t x; test -e went",
-        "Launch 'x'",
-        needs=("git",),
-    )
-    yield Prompt(
-        "git bisect", f"{GIT} git bisect good; git bisect log | grep -q good", "Do you want me to do it", needs=("git",)
-    )
-    yield Prompt(
-        "mkfs.ext4", "truncate -s 4M disk; mkfs.ext4 -q disk; mkfs.ext4 disk", "Proceed anyway?", needs=("mkfs.ext4",)
-    )
-    quick = f"{OWN} -m sphinx.cmd.quickstart -p x -a y -v 1 -r 1 -l en; test -e source/conf.py"
-    yield Prompt("sphinx-quickstart", quick, "(y/n) [n]:")
-    deno = Path(OWN).with_name("deno")
-    yield Prompt(
-        "deno, confirm", f"{deno} eval 'if (!confirm(\"Proceed?\")) Deno.exit(1)'", "Proceed?", needs=(str(deno),)
-    )
+        yield Prompt(f"{apt} install", INSTALL.replace("{apt}", apt), "[Y/n]", needs=(apt, "dpkg-deb"))
+    yield Prompt("pip uninstall", UNINSTALL, "Proceed (Y/n)?")
+    init = "npm init --no-update-notifier; test -e package.json"
+    yield Prompt("npm init", init, "Is this OK?", needs=("npm",), files=INIT)
+    yield Prompt("npx", NPX, "Ok to proceed?", needs=("npx",), files=TOOL)
+    yield Prompt("git difftool", DIFFTOOL, "Launch 'x'", needs=("git",))
+    yield Prompt("git bisect", BISECT, "Do you want me to do it", needs=("git",))
+    yield Prompt("mkfs.ext4", MKFS, "Proceed anyway?", needs=("mkfs.ext4",))
+    yield Prompt("sphinx-quickstart", SPHINX, "(y/n) [n]:")
+    yield Prompt("deno, confirm", CONFIRM, "Proceed?", needs=(DENO,))
     for box in ("dialog", "whiptail"):
         run = f"{box} --msgbox 'Installation finished.' 8 40"
         yield Prompt(f"{box}, a message", run, "finished", session=BUILD, needs=(box,))
-    relayed = f'script -qec "bash -c \'read -rsn1 -p \\"{ANY_KEY}\\" x; [ -z \\$x ]\'" /dev/null'
-    yield Prompt("script, around a pause", relayed, "Press any", session=BUILD, needs=("script",))
+    yield Prompt("script, around a pause", RELAYED, "Press any", session=BUILD, needs=("script",))
 
 
 def _shells() -> Iterator[Prompt]:
@@ -193,20 +175,16 @@ def _shells() -> Iterator[Prompt]:
     yield Prompt("bash, an unseen key", f'bash -c "read -rsn1 -p {key} x"', "Press any", session=BUILD)
     yield Prompt("bash, a key below text", f'seq 5; bash -c "read -rn1 -p {key} x"', "Press any", session=BUILD)
     yield Prompt("bash, Enter", f'bash -c "read -rp {enter} x; [ -z \\$x ]"', "Press ENTER", session=BUILD)
-    yield Prompt(
-        "bash, a deletion that a rule allows",
-        "bash -c \"read -rp 'Delete the old volumes? [y/N] ' x; [ \\$x = y ]\"",
-        "Delete",
-    )
+    delete = "bash -c \"read -rp 'Delete the old volumes? [y/N] ' x; [ \\$x = y ]\""
+    yield Prompt("bash, a deletion that a rule allows", delete, "Delete")
     yield Prompt("dash", f'dash -c "printf %s {ask}; read x; [ \\$x = y ]"', "Proceed?", needs=("dash",))
     yield Prompt("zsh, yes or no", f"zsh -fc \"read -q '?{YES_NO}'\"", "Proceed?", needs=("zsh",))
     yield Prompt("zsh, a key", f"zsh -fc \"read -sk1 '?{ANY_KEY}'\"", "Press any", session=BUILD, needs=("zsh",))
     yield Prompt("zsh, a line", f"zsh -fc \"read 'x?{YES_NO}'; [[ \\$x = y ]]\"", "Proceed?", needs=("zsh",))
     yield Prompt("perl", f"perl -e '$| = 1; print q({YES_NO}); exit(<STDIN> ne qq(y\\n))'", "Proceed?", needs=("perl",))
     yield Prompt("python, input", f'$PY -c \'import sys; sys.exit(input("{YES_NO}") != "y")\'', "Proceed?")
-    yield Prompt(
-        "python, Enter", f'$PY -c \'import sys; sys.exit(input("{ENTER}") != "")\'', "Press ENTER", session=BUILD
-    )
+    asks = f'$PY -c \'import sys; sys.exit(input("{ENTER}") != "")\''
+    yield Prompt("python, Enter", asks, "Press ENTER", session=BUILD)
     cbreak = f'import sys, tty; tty.setcbreak(0); print(end="{ANY_KEY}", flush=True); sys.stdin.read(1)'
     yield Prompt("python, a key", f"$PY -c '{cbreak}'; stty sane", "Press any", session=BUILD)
 
@@ -221,11 +199,8 @@ def _libraries() -> Iterator[Prompt]:
     ends = ".then((it) => process.exit(it === true || it.x === true ? 0 : 1))"
     yield Prompt("click, confirm", f"{OWN} -c 'import click; click.confirm(\"Go on\", abort=True)'", "Go on")
     yield Prompt("click, pause", f"{OWN} -c 'import click; click.pause()'", "Press any key", session=BUILD)
-    yield Prompt(
-        "rich",
-        f"{OWN} -c 'import sys; from rich.prompt import Confirm; sys.exit(not Confirm.ask(\"Go on?\"))'",
-        "Go on?",
-    )
+    asks = 'import sys; from rich.prompt import Confirm; sys.exit(not Confirm.ask("Go on?"))'
+    yield Prompt("rich", f"{OWN} -c '{asks}'", "Go on?")
     path = f"PYTHONPATH={CACHE / 'programs'}"
     asks = 'import sys; from prompt_toolkit.shortcuts import confirm; sys.exit(not confirm("Go on?"))'
     yield Prompt("prompt_toolkit", f"{path} {OWN} -c '{asks}'", "Go on?")
@@ -270,7 +245,7 @@ PATCH = "echo a > f; printf -- '--- f\\n+++ f\\n@@ -1 +1 @@\\n-b\\n+a\\n' > p; "
 
 def persons() -> Sequence[Prompt]:
     """Prompts beside them, in sessions that the rules name, which no ground allows."""
-    secret = "bash -c \"read -rsp 'Password: ' x\""
+    secret, pause = "bash -c \"read -rsp 'Password: ' x\"", f"bash -c \"read -rsn1 -p '{ANY_KEY}' x\""
     return [
         Prompt("rm -i", "touch a; rm -i a; test ! -e a", "remove"),
         Prompt("ssh-keygen, over an older key", "echo > k; ssh-keygen -q -t ed25519 -N '' -f k", "Overwrite (y/n)?"),
@@ -280,9 +255,7 @@ def persons() -> Sequence[Prompt]:
         Prompt("a word to type", "bash -c \"read -rp 'Type the name to delete it: ' x\"", "Type"),
         Prompt("a key that reboots", "bash -c \"read -rsn1 -p 'Press any key to reboot' x\"", "reboot", session=BUILD),
         Prompt("yes or no, in a session of no rule", f"bash -c \"read -rp '{YES_NO}' x\"", "Proceed?", session=LOOSE),
-        Prompt(
-            "any key, of a program that no rule names", f"bash -c \"read -rsn1 -p '{ANY_KEY}' x\"", "Press", "daemon"
-        ),
+        Prompt("any key, of a program that no rule names", pause, "Press", "daemon"),
         Prompt("a question of a script, under daemon", f"$PY -c 'input(\"{YES_NO}\")'", "Proceed?", "daemon", LOOSE),
-        Prompt("a plain pause, under careful", f"bash -c \"read -rsn1 -p '{ANY_KEY}' x\"", "Press", "careful", LOOSE),
+        Prompt("a plain pause, under careful", pause, "Press", "careful", LOOSE),
     ]

@@ -30,6 +30,7 @@ from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import FleetSource
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
+from terminals import wait_for
 
 from stallkit import dump
 from stallkit.detect.engine import Engine
@@ -37,6 +38,7 @@ from stallkit.errors import StoreError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event, EventLog
 from stallkit.press.policy_file import load_policy
+from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import Options
 
 _READY: list[Engine] = []
@@ -218,19 +220,14 @@ class Nursery:
 
 def ended(pid: int) -> bool:
     """Whether that process is no more, or waits only to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    stat = stat_of(pid)
+    return stat is None or stat.state in "ZX"
 
 
-def kill(pid: int, number: signal.Signals = signal.SIGKILL, patience_s: float = 60.0) -> None:
+def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:
     """Signal it, and wait for its end."""
     os.kill(pid, number)  # not another's: the nursery reaps at its next request only
-    deadline = time.monotonic() + patience_s
-    while not ended(pid):
-        assert time.monotonic() < deadline, f"process {pid} does not end by {number.name}"
-        time.sleep(0.002)
+    wait_for(lambda: ended(pid), f"process {pid} to end by {number.name}", 60.0)
 
 
 def main() -> None:

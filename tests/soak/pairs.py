@@ -33,6 +33,7 @@ from stallkit.press.gate import answer, press
 from stallkit.press.policy import Press
 from stallkit.terminal.keys import Keys
 from stallkit.transports.targets import open_target
+from stallkit.transports.tmux.pane import TmuxTransport
 
 AT_ONCE = 4
 AFTER_S = 0.5  # in which a second question would be seen to be answered
@@ -65,9 +66,13 @@ class Pair:
         return "yes" if self.form == "three keys" or self.number % 3 == 0 else "y"
 
 
+def _begun(stage: Stage, pair: Pair, command: list[str]) -> TmuxTransport:
+    return stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
+
+
 def _machine(stage: Stage, pair: Pair, command: list[str]) -> str:
     """The keys that the signature gives, whatever a policy would say of it."""
-    transport = stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
+    transport = _begun(stage, pair, command)
     for _ in range(20):
         verdict, seen = observe(transport, stage.engine)
         if verdict.match is not None:
@@ -77,7 +82,7 @@ def _machine(stage: Stage, pair: Pair, command: list[str]) -> str:
 
 
 def _given(stage: Stage, pair: Pair, command: list[str]) -> str:
-    transport = stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
+    transport = _begun(stage, pair, command)
     verdict, seen = observe(transport, stage.engine, watch_s=3)
     if verdict.match is None:
         return "no signature matched"
@@ -85,7 +90,7 @@ def _given(stage: Stage, pair: Pair, command: list[str]) -> str:
 
 
 def _person(stage: Stage, pair: Pair, command: list[str]) -> str:
-    transport = stage.server.start(f"p{pair.number}", *command, shows=pair.shows)
+    transport = _begun(stage, pair, command)
     _, seen = observe(transport, stage.engine, watch_s=3)
     given = Keys.parse(f"{pair.text} Enter") if pair.number % 2 else pair.text
     return answer(transport, given, seen, stage.engine).why
@@ -93,7 +98,7 @@ def _person(stage: Stage, pair: Pair, command: list[str]) -> str:
 
 def _queue(stage: Stage, pair: Pair, command: list[str]) -> str:
     name = f"p{pair.number}"
-    transport = stage.server.start(name, *command, shows=pair.shows)
+    transport = _begun(stage, pair, command)
     verdict, seen = observe(transport, stage.engine, watch_s=3)
     topic = subject_of(verdict)
     if topic is None:
@@ -107,9 +112,7 @@ def _queue(stage: Stage, pair: Pair, command: list[str]) -> str:
 def _run(stage: Stage, pair: Pair, command: list[str]) -> str:
     started = Started.start(command, engine=stage.engine)
     try:
-        wait_for(
-            lambda: "]" in started.poll().screen.text or "(y/n)" in started.poll().screen.text, "the first question"
-        )
+        wait_for(lambda: pair.shows in started.poll().screen.text, "the first question")
         why = started.answer(pair.text).why
         time.sleep(AFTER_S)
         return why

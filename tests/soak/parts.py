@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Callable, Self
 
 from attrs import field, frozen
 
-# In the order in which they are run; each is the module of that name beside this one, and takes 20 minutes at most.
+# In the order in which they are run; each takes 20 minutes at most.
 PARTS = ("injection", "targets", "flips", "spoofing", "hostile", "legitimate", "claude")
 PARTS += ("kills", "faults", "machine", "ends", "deaths", "held", "crowd", "twice", "rebuild", "reloads", "refusals")
 PARTS += ("escalated", "matching", "pairs", "placements")
+# A part is `PART` of the module of its name, or shares another's module, where its own name is in capitals.
+_SHARES = {"crowd": "held", "twice": "escalated"}
+TOLD = 20  # failures of one kind that are told in words
 
 
 @frozen
@@ -32,9 +37,21 @@ class Figure:
     @classmethod
     def none(cls, name: str, count: int, of: object = "") -> Self:
         """A count that must be 0."""
-        return cls(
-            name, f"{count:,}{f' of {of:,}' if isinstance(of, int) else f' of {of}' if of else ''}", "0", count == 0
-        )
+        total = f" of {of:,}" if isinstance(of, int) else f" of {of}" if of else ""
+        return cls(name, f"{count:,}{total}", "0", count == 0)
+
+
+class Tally(Counter[str]):
+    """What a part counts; what it finds broken is told on standard error as well."""
+
+    def fails(self, name: str, why: object) -> None:
+        self[name] += 1
+        if self[name] <= TOLD:
+            print(f"{name}: {why}"[:1_500], file=sys.stderr, flush=True)
+
+    def none(self, name: str, of: object = "") -> Figure:
+        """Of that name there must be nothing."""
+        return Figure.none(name, self[name], of)
 
 
 @frozen
@@ -48,7 +65,7 @@ class Run:
 
 @frozen
 class Part:
-    """A part: `full` and `short` are how many of what `unit` says; its module's words begin with what it is about."""
+    """A part: `full` and `short` are how many of what `unit` says; `words` begin with what it is about."""
 
     words: str
     unit: str
@@ -56,22 +73,13 @@ class Part:
     short: int
     soak: Callable[[Run], list[Figure]]
 
-    @property
-    def name(self) -> str:
-        return self.soak.__module__.rpartition(".")[2]
-
-    @property
-    def about(self) -> str:
-        """One line, for the report."""
-        return " ".join(self.words.partition("\n\n")[0].split())
-
-    def run(self, size: int, folder: Path, tell: Callable[[int], None] = lambda done: None) -> dict[str, object]:
+    def run(self, name: str, size: int, folder: Path, tell: Callable[[int], None]) -> dict[str, object]:
         """The figures of one run, as plain values."""
         began = time.monotonic()
         figures = self.soak(Run(size, folder, tell))
         return {
-            "part": self.name,
-            "about": self.about,
+            "part": name,
+            "about": " ".join(self.words.partition("\n\n")[0].split()),  # one line, for the report
             "size": size,
             "unit": self.unit,
             "minutes": round((time.monotonic() - began) / 60, 1),
@@ -80,5 +88,6 @@ class Part:
 
 
 def part(name: str) -> Part:
-    found: Part = import_module(f"soak.{name}").PART
+    module = import_module(f"soak.{_SHARES.get(name, name)}")
+    found: Part = getattr(module, name.upper() if name in _SHARES else "PART")
     return found

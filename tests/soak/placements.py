@@ -20,7 +20,6 @@ from threading import Lock
 from typing import Callable, NamedTuple, Sequence
 from unittest.mock import patch
 
-from attrs import frozen
 from posted import Site
 
 from soak.parts import Figure, Part, Run
@@ -32,65 +31,30 @@ WHAT = 'do = "press"\nsignature = ["shell_yn:yes_no", "shell_yn:proceed_question
 PAUSE = '[[policy.rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:asks"\n'
 ASKS = 'while read -rsn1 -p "Proceed? [y/N] " key; do echo "$key" >> {marks}/key; done'
 COMMANDS = (
-    "notify",
-    "run -- true",
-    "run --background -- true",
-    "watch tmux:asks --for 1",
-    "watch --all --for 1",
-    "supervise --check",
-    "supervise",
-    "check tmux:asks",
-    "check tmux:asks --dismiss",
-    "wait tmux:asks --timeout 1",
-    "explain tmux:asks",
-    "policy explain tmux:asks",
-    "start s{number} -- true",
-    "list",
-    "output s{number}",
-    "attach last",
-    "status",
-    "incidents",
-    "send tmux:none text",
-    "stuck list",
-    "stuck serve web",
-    "serve",
+    *("notify", "run -- true", "run --background -- true", "watch tmux:asks --for 1", "watch --all --for 1"),
+    *("supervise --check", "supervise", "check tmux:asks", "check tmux:asks --dismiss", "wait tmux:asks --timeout 1"),
+    *("explain tmux:asks", "policy explain tmux:asks", "start s{number} -- true", "list", "output s{number}"),
+    *("attach last", "status", "incidents", "send tmux:none text", "stuck list", "stuck serve web", "serve"),
     "config show",
 )
 AT_ONCE = 6
 ENDLESS_S = 2.0  # after which a command that would serve for ever is ended
 
 
-@frozen
 class Ground:
     """A person's home, a working directory, a tmux server that asks, and the marks of what acted; all in one folder."""
 
-    folder: Path
-    site: Site
-
-    def __attrs_post_init__(self) -> None:
-        for one in (self.work, self.marks, self.users.parent, self.folder / "tmux"):
+    def __init__(self, folder: Path, site: Site) -> None:
+        self.folder, self.site = folder, site
+        self.work, self.marks = folder / "work" / "here", folder / "marks"
+        self.file, self.users = self.work / "stallkit.toml", folder / "home" / ".config" / "stallkit" / "stallkit.toml"
+        for one in (self.work, self.marks, self.users.parent, folder / "tmux"):
             one.mkdir(parents=True)
-        (self.folder / "tmux").chmod(0o700)
+        (folder / "tmux").chmod(0o700)
 
     def ask(self) -> None:
         asks = ASKS.format(marks=shlex.quote(str(self.marks)))
         self.run("tmux", "-f", "/dev/null", "new", "-d", "-s", "asks", "bash", "-c", asks)
-
-    @property
-    def work(self) -> Path:
-        return self.folder / "work" / "here"
-
-    @property
-    def file(self) -> Path:
-        return self.work / "stallkit.toml"
-
-    @property
-    def marks(self) -> Path:
-        return self.folder / "marks"
-
-    @property
-    def users(self) -> Path:
-        return self.folder / "home" / ".config" / "stallkit" / "stallkit.toml"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -209,19 +173,10 @@ def _linked(ground: Ground) -> None:
     ground.file.symlink_to(ground.folder / "theirs" / "any.toml")
 
 
-def _linked_to_the_users(ground: Ground) -> None:
-    """One that the person uses with --config at times."""
-    (ground.users.parent / "night.toml").write_text(ground.acting)
-    ground.file.symlink_to(ground.users.parent / "night.toml")
-
-
-def _hard_link(ground: Ground) -> None:
-    (ground.users.parent / "night.toml").write_text(ground.acting)
-    ground.file.hardlink_to(ground.users.parent / "night.toml")
-
-
-def _folder(ground: Ground) -> None:
-    ground.file.mkdir()
+def _night(ground: Ground) -> Path:
+    """A file of the user's own, which is used with --config at times."""
+    (night := ground.users.parent / "night.toml").write_text(ground.acting)
+    return night
 
 
 def _socket(ground: Ground) -> None:
@@ -256,14 +211,6 @@ def _below(ground: Ground) -> Path:
     below.mkdir()
     (below / "stallkit.toml").write_text(ground.file.read_text())
     return below
-
-
-def _moved(ground: Ground) -> Path:
-    return ground.work.rename(ground.folder / "work" / "moved")
-
-
-def _denied(ground: Ground) -> None:
-    assert ground.call("config", "deny", str(ground.work)).returncode == 0
 
 
 def _git(ground: Ground) -> None:
@@ -319,10 +266,10 @@ PLACEMENTS = (
     Placement("UTF-16", _bytes(lambda text: text.encode("utf-16"))),
     Placement("two megabytes", _bytes(lambda text: f"{text}\n# {'x' * 2_000_000}\n".encode())),
     Placement("a link", _linked),
-    Placement("a link to another file of the user's", _linked_to_the_users),
-    Placement("a second name of a file of the user's", _hard_link),
+    Placement("a link to another file of the user's", lambda ground: ground.file.symlink_to(_night(ground))),
+    Placement("a second name of a file of the user's", lambda ground: ground.file.hardlink_to(_night(ground))),
     Placement("a link to nothing", lambda ground: ground.file.symlink_to("nowhere")),
-    Placement("a directory", _folder, refused=True),
+    Placement("a directory", lambda ground: ground.file.mkdir(), refused=True),
     Placement("a pipe", lambda ground: os.mkfifo(ground.file), refused=True),
     Placement("a device", lambda ground: ground.file.symlink_to("/dev/zero"), refused=True),
     Placement("a socket", _socket, refused=True),
@@ -341,8 +288,8 @@ PLACEMENTS = (
     Placement("changed after it was allowed", _allowed(lambda g: g.file.write_text(f"{g.acting}#"))),
     Placement("allowed elsewhere", _allowed(_copied)),
     Placement("allowed above", _allowed(_below)),
-    Placement("allowed, and moved", _allowed(_moved)),
-    Placement("allowed, and denied", _allowed(_denied)),
+    Placement("allowed, and moved", _allowed(lambda ground: ground.work.rename(ground.folder / "work" / "moved"))),
+    Placement("allowed, and denied", _allowed(lambda ground: ground.call("config", "deny", str(ground.work)))),
     Placement("allowed by a record that others can write", _forged_record),
     Placement("in a work tree with hooks", _git),
     Placement("beside modules of Python", _python),
@@ -372,16 +319,12 @@ def soak(run: Run) -> list[Figure]:
         for done, _ in enumerate(pool.map(placed, range(run.size)), 1):
             run.tell(done)
         worked = lets.result()
+    all_act = all(one == ["events", "exec", "key", "webhook"] for one in worked.values())
     tried = f"{run.size} x {len(COMMANDS) // turns}"
     return [
         Figure("placements x commands after which anything had acted", f"{acts or 0} of {tried}", "0", not acts),
         Figure("placements of which no command said that it is ignored", f"{silent or 0}", "0", not silent),
-        Figure(
-            "what acts for the user's own file, --config, an allowed directory",
-            json.dumps(worked),
-            "all",
-            all(one == ["events", "exec", "key", "webhook"] for one in worked.values()),
-        ),
+        Figure("what acts for the user's own file, --config, an allowed directory", json.dumps(worked), "all", all_act),
     ]
 
 

@@ -3,8 +3,8 @@ full but for a few pages, the process is killed with SIGKILL before or after a s
 start or its program ends at once, or the work tree goes with the sandbox. What was interrupted is called again
 without the fault.
 
-A process of its own, on a small disk, has the sandbox and its faults; it prints what it finds after each, a line of
-JSON.
+A process of its own, on a small disk, has the sandbox and its faults; it prints what it counts after each, a line
+of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import random
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +27,13 @@ from repositories import git
 from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState
 from started import House
 
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 
 # Writes a file each moment, until its end.
 WRITES = 'mkdir -p agent; n=0; while :; do n=$((n + 1)); echo "$n" >agent/$(date +%s)-$$-$n; sleep 0.2; done'
 FAULTS = (
-    "none",
-    "push refused",
-    "disk full",
-    "kill",
-    "kill",
-    "kill",
-    "start fails",
-    "dies at once",
-    "tree lost",
-    "kill twice",
+    *("none", "push refused", "disk full", "kill", "kill", "kill"),
+    *("start fails", "dies at once", "tree lost", "kill twice"),
 )
 MOST = 40  # files of ours, and of the agent, that are carried along
 CHILD = """
@@ -69,12 +60,10 @@ class Round:
     site: Site
     number: int
     chance: random.Random
-    tally: Counter[str] = field(factory=Counter)
-    broken: list[str] = field(factory=list)
+    tally: Tally = field(factory=Tally)
 
     def fails(self, name: str, why: object) -> None:
-        self.tally[name] += 1
-        self.broken.append(f"round {self.number}: {name}: {why}")
+        self.tally.fails(name, f"round {self.number}: {why}")
 
     def run(self) -> None:
         site, fault = self.site, self.chance.choice(FAULTS)
@@ -140,10 +129,8 @@ class Round:
         self.tally["rebuilds"] += 1
         self.tally[str(rebuilding.outcome)] += 1
         if running is None or rebuilding.outcome is None or len(panes(site)) != 1:
-            self.fails(
-                "unsound",
-                f"{rebuilding.outcome}, {running}, panes {panes(site)}, {rows}, {site.rows.facts(id, Step.START)}",
-            )
+            facts = site.rows.facts(id, Step.START)
+            self.fails("unsound", f"{rebuilding.outcome}, {running}, panes {panes(site)}, {rows}, {facts}")
         elif replaced and (running.id == old or now != text):
             self.fails("unsound", "the replacement does not run")
         elif not replaced and now != old_text:
@@ -195,7 +182,7 @@ def main() -> None:
             for number in range(1, size + 1):
                 one = Round(site, number, chance)
                 one.run()
-                print(json.dumps({"tally": one.tally, "broken": one.broken}), flush=True)
+                print(json.dumps(one.tally), flush=True)
                 if number % 25 == 0:
                     git(site.far, "gc", "-q")
         finally:
@@ -212,34 +199,22 @@ def soak(run: Run) -> list[Figure]:
     disk = run.folder / "disk"
     disk.mkdir()
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ON_A_DISK, str(disk)]
-    command += [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import soak.rebuild as it; it.main()",
-    ]
-    tally: Counter[str] = Counter()
-    broken: list[Any] = []
-    with subprocess.Popen(
-        [*command, str(disk), str(run.size), str(PROGRAMS)], stdout=subprocess.PIPE, text=True
-    ) as child:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import soak.rebuild as it; it.main()"
+    command += [sys.executable, "-c", code, str(disk), str(run.size), str(PROGRAMS)]
+    tally = Tally()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for done, line in enumerate(child.stdout, 1):
-            found = json.loads(line)
-            tally.update(found["tally"])
-            broken += found["broken"]
+            tally.update(json.loads(line))
             run.tell(min(done, run.size))
-    for one in broken:
-        print(one, file=sys.stderr)
     return _figures(tally, run.size, child.returncode)
 
 
-def _figures(tally: Counter[str], size: int, code: int) -> list[Figure]:
+def _figures(tally: Tally, size: int, code: int) -> list[Figure]:
     def none(name: str, key: str, of: int) -> Figure:
         return Figure.none(name, tally[key], of)
 
-    faults = ", ".join(
-        f"{key.removeprefix('fault: ')} {n}" for key, n in sorted(tally.items()) if key.startswith("fault")
-    )
+    faults = ", ".join(f"{key[7:]} {n}" for key, n in sorted(tally.items()) if key.startswith("fault: "))
     whole = code == 0 and tally["rebuilds"] == size
     return [
         Figure("rebuilds", f"{tally['rebuilds']} of {size}: {faults}", "all", whole),

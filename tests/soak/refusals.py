@@ -13,7 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from random import Random
-from typing import Callable, Iterator
+from typing import Callable
 
 from askers import exchange, post, request
 from attrs import frozen
@@ -48,10 +48,6 @@ class Attack:
     tcp: int | None = None
 
 
-def _noise(chance: Random, least: int, most: int) -> bytes:
-    return chance.randbytes(chance.randint(least, most))
-
-
 def _word(chance: Random, least: int, most: int) -> str:
     return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz0123456789-_", k=chance.randint(least, most)))
 
@@ -66,7 +62,7 @@ def oversize(chance: Random, tcp: TcpFacts) -> Attack:
 
 def not_utf8(chance: Random, tcp: TcpFacts) -> Attack:
     broken = chance.choice([b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf8\x88\x80\x80\x80"])
-    return Attack("no UTF-8", post(b"help " + broken + _noise(chance, 0, 2_000)), (400,))
+    return Attack("no UTF-8", post(b"help " + broken + chance.randbytes(chance.randint(0, 2_000))), (400,))
 
 
 def empty(chance: Random, tcp: TcpFacts) -> Attack:
@@ -122,23 +118,21 @@ def smuggling(chance: Random, tcp: TcpFacts) -> Attack:
 
 def no_http(chance: Random, tcp: TcpFacts) -> Attack:
     given = [
-        b"\x16\x03\x01\x02\x00\x01\x00" + _noise(chance, 100, 500) + b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00" + chance.randbytes(chance.randint(100, 500)) + b"\r\n\r\n",
         b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         f"POST {NOTIFY} HTTP/3.7\r\nHost: x\r\n\r\n".encode(),
         f"POST {NOTIFY}\r\n\r\n".encode(),
         f"POST {NOTIFY} x HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
         f"POST\t{NOTIFY} HTTP/1.1\r\nHost: x\r\nA\x00b: c\r\n\r\n".encode(),
-        _noise(chance, 1, 3_000).replace(b"\n", b"") + b"\r\n\r\n",
+        chance.randbytes(chance.randint(1, 3_000)).replace(b"\n", b"") + b"\r\n\r\n",
     ]
     return Attack("no HTTP", chance.choice(given), (400, 404, CLOSED))
 
 
 def web_page(chance: Random, tcp: TcpFacts) -> Attack:
-    origin = chance.choice(
-        ["null", "https://example.org", "http://localhost", "file://", f"https://{_word(chance, 3, 9)}"]
-    )
-    return Attack("from a web page", post(b"help", f"Origin: {origin}"), (403,))
+    origins = ["null", "https://example.org", "http://localhost", "file://", f"https://{_word(chance, 3, 9)}"]
+    return Attack("from a web page", post(b"help", f"Origin: {chance.choice(origins)}"), (403,))
 
 
 def _over_tcp(kind: str, tcp: TcpFacts, status: int, *headers: str) -> Attack:
@@ -147,15 +141,8 @@ def _over_tcp(kind: str, tcp: TcpFacts, status: int, *headers: str) -> Attack:
 
 
 def wrong_host(chance: Random, tcp: TcpFacts) -> Attack:
-    hosts = [
-        "localhost",
-        "127.0.0.1",
-        f"127.0.0.1:{tcp.port}",
-        f"{tcp.host}.evil",
-        f"evil.{tcp.host}",
-        tcp.host.upper(),
-    ]
-    hosts += [f"{tcp.host}:80@evil", f"{tcp.host}\r\nHost: evil", "", _word(chance, 1, 30)]
+    hosts = ["localhost", "127.0.0.1", f"127.0.0.1:{tcp.port}", f"{tcp.host}.evil", f"evil.{tcp.host}"]
+    hosts += [tcp.host.upper(), f"{tcp.host}:80@evil", f"{tcp.host}\r\nHost: evil", "", _word(chance, 1, 30)]
     return _over_tcp("wrong Host", tcp, 421, f"Host: {chance.choice(hosts)}", f"Authorization: Bearer {tcp.token}")
 
 
@@ -239,9 +226,8 @@ def _soak(run: Run) -> list[Figure]:
             found += [Refusal(one.attack, one.answer) for one in slow if not one.held]
             honest += [_honest(stage, queue, f"after {number}") for number in range(10)]
             lives = stage.process is not None and stage.process.poll() is None
-            return _figures(
-                run.size, found, honest, len(queue.items(over=True, limit=100_000)), lives, stage.megabytes()
-            )
+            items = len(queue.items(over=True, limit=100_000))
+            return _figures(run.size, found, honest, items, lives, stage.megabytes())
         finally:
             stage.kill()
 
@@ -250,24 +236,18 @@ def _sent(run: Run, stage: Stage, queue: Queue, attacks: list[Attack]) -> tuple[
     """The attacks that are over soon, several at once, and honest requests between them."""
     found: list[Refusal] = []
     honest: list[bool] = []
-    tcp = next(one.tcp for one in attacks if one.tcp is not None)
 
     def send(attack: Attack) -> Refusal:
-        where = stage.socket("web") if attack.tcp is None else ("127.0.0.1", tcp)
+        where = stage.socket("web") if attack.tcp is None else ("127.0.0.1", attack.tcp)
         return Refusal(attack, exchange(where, attack.data))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for part in _parts(attacks):
-            sent = [pool.submit(send, one) for one in part]
+        for first in range(0, len(attacks), HONEST_EACH):
+            sent = [pool.submit(send, one) for one in attacks[first : first + HONEST_EACH]]
             honest.append(_honest(stage, queue, f"between {len(honest)}"))
             found += [one.result() for one in sent]
             run.tell(len(found))
     return found, honest
-
-
-def _parts(attacks: list[Attack]) -> Iterator[list[Attack]]:
-    for first in range(0, len(attacks), HONEST_EACH):
-        yield attacks[first : first + HONEST_EACH]
 
 
 def _honest(stage: Stage, queue: Queue, words: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +19,7 @@ from queued import Desk
 from stallkit_operator.queue import Queue
 from terminals import wait_for
 
+from soak.held import until
 from soak.parts import Figure, Part, Run
 
 FOR_A_RELOAD = 260  # requests through each proxy: 5,200 in the long form
@@ -158,25 +158,23 @@ class _Soak:
         self.given += [(key, reply) for key in waiting]
         paths = ("/github/", f"/r{number}/")
         await self._edit("routes", self._routes(*paths), "routes", "--reply", ref, reply)
-        deadline = time.monotonic() + PATIENCE_S
-        while not set(waiting) <= {key for key, _ in load.replies}:
-            assert time.monotonic() < deadline, f"no answer for some of {waiting}: {load.wrong[:3]}"
-            await asyncio.sleep(0.05)
+        answered = lambda: set(waiting) <= {key for key, _ in load.replies}  # noqa: E731
+        await until(answered, lambda: f"no answer for some of {waiting}: {load.wrong[:3]}")
 
     async def _held(self, load: Load) -> str:
         """The notice as it is, once every agent is in it."""
-        deadline = time.monotonic() + PATIENCE_S
+        refs = []
         with closing(Queue(self.run.folder / "state" / "queue.db", busy_s=30)) as queue:
-            while True:
-                found = [item for item in queue.items() if item.session == "web"]
-                if (
-                    found
-                    and len(load.waits) == AGENTS
-                    and all(f"<{key}>" in found[-1].words for key in load.waits.values())
-                ):
-                    return found[-1].ref
-                assert time.monotonic() < deadline, f"not all wait: {load.wrong[:3]}"
-                await asyncio.sleep(0.05)
+
+            def all_wait() -> bool:
+                for item in queue.items():
+                    held = item.session == "web" and len(load.waits) == AGENTS
+                    if held and all(f"<{key}>" in item.words for key in load.waits.values()):
+                        refs.append(item.ref)
+                return bool(refs)
+
+            await until(all_wait, lambda: f"not all wait: {load.wrong[:3]}")
+        return refs[-1]
 
     async def _edit(self, verb: str, text: str, name: str, *words: str) -> None:
         folder = self.run.folder / f"editor-{len(self.codes)}-{sum(self.codes.values())}"
@@ -206,19 +204,15 @@ class _Soak:
         told = dict(load.replies)
         wrong = sum(told.get(key) != reply for key, reply in self.given)
         verified = self.desk("audit", "verify").returncode
+        refused, tinyproxy = codes["broken 2"], f"{tally['tinyproxy failed']} of {tally['tinyproxy']:,}"
         return [
             Figure("edits of routes, applied", f"{codes['routes 0']}", f"{size}", codes["routes 0"] == size),
             Figure("edits of hosts, applied", f"{codes['egress 0']}", f"{size}", codes["egress 0"] == size),
             _requests(load, size),
-            Figure.told(
-                "requests through tinyproxy that its restarts failed",
-                f"{tally['tinyproxy failed']} of {tally['tinyproxy']:,}",
-            ),
+            Figure.told("requests through tinyproxy that its restarts failed", tinyproxy),
             _none("held notices that were dropped", tally["held failed"], len(self.given), AGENTS * size),
             _none("held notices with another reply than the edit's", wrong, len(self.given), AGENTS * size),
-            Figure(
-                "edits with an error, refused", f"{codes['broken 2']}", f"{4 * size}", codes["broken 2"] == 4 * size
-            ),
+            Figure("edits with an error, refused", f"{refused}", f"{4 * size}", refused == 4 * size),
             Figure("routes whose upstream is down, applied", f"{codes['dead 0']}", f"{size}", codes["dead 0"] == size),
             Figure.none("files that these left changed", self.touched),
             Figure("signals to nginx for edits with an error", f"{reloads - due}", "0", reloads == due),
@@ -230,9 +224,8 @@ def _requests(load: Load, size: int) -> Figure:
     failed, of, least = load.tally["nginx failed"], load.tally["nginx"], FOR_A_RELOAD * size
     why = "; ".join(sorted({" ".join(one.split()) for one in load.wrong if one.startswith("nginx")}))
     measured = f"{failed} of {of:,}{f' ({why[:300]})' if why else ''}"
-    return Figure(
-        "requests through nginx that failed", measured, f"0 of {least:,} at least", not failed and of >= least
-    )
+    holds = not failed and of >= least
+    return Figure("requests through nginx that failed", measured, f"0 of {least:,} at least", holds)
 
 
 def _none(name: str, failed: int, of: int, least: int) -> Figure:

@@ -14,7 +14,6 @@ import shlex
 import signal
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Sequence
 
@@ -24,7 +23,7 @@ from terminals import Server, wait_for
 from soak.forged import AGENTS, COMPACT, TRUST, TRUST_ROWS
 from soak.hostile_scenes.staged import end_all, held, read_by, tree
 from soak.nursery import Nursery, kill
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 from stallkit.packs.screenfile import read_screen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,104 +73,90 @@ def _bash(script: str) -> tuple[str, ...]:
 _LAST = "{ renice -n 19 $BASHPID; echo 19 > /proc/self/autogroup; } >/dev/null 2>&1"
 BUSY = f"{_LAST}; while :; do :; done"
 IDLE = "while :; do sleep 0.5; done"
-Way = Callable[[str, random.Random], tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]]
+Shown = tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]  # command, files, what is typed; does it read?
+Way = Callable[[str, random.Random], Shown]
 
 
-def _script(script: str, reads: bool = False, **files: str) -> Way:
-    return lambda words, chance: (_bash(script), {"text": words, **files}, (), reads)
+def _script(script: str, reads: bool) -> Way:
+    return lambda words, chance: (_bash(script), {"text": words, "Makefile": MAKEFILE}, (), reads)
 
 
 def _node(code: str) -> Way:
     return lambda words, chance: (("node", "-e", code, "--", words), {}, (), True)
 
 
-def _python(code: str, reads: bool = False) -> Way:
-    return lambda words, chance: ((sys.executable, "-c", code, words), {}, (), reads)
+def _python(code: str) -> Way:
+    return lambda words, chance: ((sys.executable, "-c", code, words), {}, (), False)
 
 
-def _half_typed(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+def _half_typed(words: str, chance: random.Random) -> Shown:
     before = chance.choice(("", "echo ", "# ", "git commit -m '"))
     line = (before + words.split("\n")[-1]).encode()
     return _bash("PS1='dev@box:~$ ' exec bash --norc --noprofile -i"), {}, tuple(f"{byte:02x}" for byte in line), True
 
 
-def _chat(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+RAW = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1])"
+
+
+def _chat(words: str, chance: random.Random) -> Shown:
     text = chance.choice(CHAT).replace("{}", words)
-    code = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1]);"
-    code += "setInterval(() => { for (let n = 0; n < 1e5; n++); }, 500)"
+    code = f"{RAW};setInterval(() => {{ for (let n = 0; n < 1e5; n++); }}, 500)"
     return ("node", "-e", code, "--", text), {}, (), True
 
 
-def _in_a_dialog(words: str, chance: random.Random) -> tuple[tuple[str, ...], dict[str, str], tuple[str, ...], bool]:
+def _in_a_dialog(words: str, chance: random.Random) -> Shown:
     text = "\033[?25l" + chance.choice(AGENTS).replace("{}", words)
-    code = "process.stdin.setRawMode(true); process.stdin.resume(); process.stdout.write(process.argv[1])"
-    return ("node", "-e", code, "--", text), {}, (), True
+    return ("node", "-e", RAW, "--", text), {}, (), True
 
 
-WAYS: dict[str, Way] = {
-    "printed, then busy": _script(f'printf %s "$(cat text)"; {BUSY}'),
-    "printed, then asleep": _script("cat text; sleep 1000"),
+MAKEFILE = "all:\n\t@cat text; sleep 1000\n"
+GIT = "git init -q .; touch x; git add x; git -c user.name=x -c user.email=x@x commit -qm x; cp text x;"
+# What bash runs, the words in a file; or another way to show them.
+WAYS: dict[str, str | Way] = {
+    "printed, then busy": f'printf %s "$(cat text)"; {BUSY}',
+    "printed, then asleep": "cat text; sleep 1000",
     "printed, then busy in python": _python(
         "import os, sys; os.nice(19); print(end=sys.argv[1], flush=True)\nwhile True: pass"
     ),
     "printed, python asleep": _python("import sys, time; print(end=sys.argv[1], flush=True); time.sleep(1e4)"),
-    "printed, then a build": _script("make", Makefile="all:\n\t@cat text; sleep 1000\n"),
-    "printed, a job waited for": _script("cat text; sleep 1000 & wait"),
-    "over a program that is called node": _script("cat text; exec -a node sleep 1000"),
-    "over a program that is called claude": _script("cat text; exec -a claude sleep 1000"),
-    "drawn on the alternate screen": _script(f"printf '\\033[?1049h\\033[2J\\033[H'; cat text; {IDLE}"),
-    "amid junk on the alternate screen": _script(
-        f"printf '\\033[?1049h'; head -c 3000 /dev/urandom | tr -dc 'a-z #%%' ; printf '\\033[9;1H'; cat text; {IDLE}"
-    ),
-    "the cursor moved back onto it": _script(f"cat text; printf '\\nthree\\n'; printf '\\033[2A\\r\\033[32C'; {IDLE}"),
-    "a log that goes on": _script("text=$(<text); while :; do printf '%s\n' \"$text\"; sleep 0.5; done"),
-    "a log with a time on each line": _script(
-        "text=$(<text); while :; do printf '%(%T)T %s' -1 \"$text\"; sleep 0.5; done"
-    ),
-    "a spinner that says it": _script(
-        "text=$(<text); while :; do for c in '|' / -; do printf '\\r%s %s' $c \"$text\"; sleep 0.5; done; done"
-    ),
-    "in less": _script("printf '%s\\n' \"$(cat text)\"{,,,,,,,} > long; exec less long", reads=True),
-    "in less, at its end": _script("exec less +G text", reads=True),
-    "in more": _script(
-        "for n in 1 2 3 4 5 6 7 8 9; do cat text; echo; echo; echo; done > long; exec more long", reads=True
-    ),
-    "in vim": _script("exec vim -u NONE -R text", reads=True),
-    "in vi, its last line": _script(
-        "printf '%s' \"$(cat text)\" > last; exec vi -u NONE -c 'norm G$' last", reads=True
-    ),
-    "in nano": _script("exec nano -R text", reads=True),
+    "printed, then a build": "make",
+    "printed, a job waited for": "cat text; sleep 1000 & wait",
+    "over a program that is called node": "cat text; exec -a node sleep 1000",
+    "over a program that is called claude": "cat text; exec -a claude sleep 1000",
+    "drawn on the alternate screen": f"printf '\\033[?1049h\\033[2J\\033[H'; cat text; {IDLE}",
+    "amid junk on the alternate screen": "printf '\\033[?1049h'; head -c 3000 /dev/urandom | tr -dc 'a-z #%%' ;"
+    f" printf '\\033[9;1H'; cat text; {IDLE}",
+    "the cursor moved back onto it": f"cat text; printf '\\nthree\\n'; printf '\\033[2A\\r\\033[32C'; {IDLE}",
+    "a log that goes on": "text=$(<text); while :; do printf '%s\n' \"$text\"; sleep 0.5; done",
+    "a log with a time on each line": "text=$(<text); while :; do printf '%(%T)T %s' -1 \"$text\"; sleep 0.5; done",
+    "a spinner that says it": "text=$(<text); while :; do for c in '|' / -; do printf '\\r%s %s' $c \"$text\";"
+    " sleep 0.5; done; done",
+    "in less": "printf '%s\\n' \"$(cat text)\"{,,,,,,,} > long; exec less long",
+    "in less, at its end": "exec less +G text",
+    "in more": "for n in 1 2 3 4 5 6 7 8 9; do cat text; echo; echo; echo; done > long; exec more long",
+    "in vim": "exec vim -u NONE -R text",
+    "in vi, its last line": "printf '%s' \"$(cat text)\" > last; exec vi -u NONE -c 'norm G$' last",
+    "in nano": "exec nano -R text",
     "half typed at a shell": _half_typed,
-    "above a shell's prompt": _script("cat text; echo; PS1='dev@box:~$ ' exec bash --norc --noprofile -i", reads=True),
-    "read by cat": _script("cat text; exec cat", reads=True),
-    "tail of a log": _script("exec tail -f text"),
-    "behind script, asleep": _script("exec script -q -c 'cat text; exec sleep 1000' /dev/null", reads=True),
-    "behind script, busy": _script(f"exec script -q -c 'cat text; {BUSY}' /dev/null", reads=True),
-    "a diff": _script(
-        "git init -q . ; touch x; git add x; git -c user.name=x -c user.email=x@x commit -qm x; cp text x;"
-        f" git --no-pager diff; {IDLE}"
-    ),
-    "a diff in less": _script(
-        "git init -q .; touch x; git add x; git -c user.name=x -c user.email=x@x commit -qm x; cp text x;"
-        " LESS=R exec git -c core.pager=less diff",
-        reads=True,
-    ),
+    "above a shell's prompt": "cat text; echo; PS1='dev@box:~$ ' exec bash --norc --noprofile -i",
+    "read by cat": "cat text; exec cat",
+    "tail of a log": "exec tail -f text",
+    "behind script, asleep": "exec script -q -c 'cat text; exec sleep 1000' /dev/null",
+    "behind script, busy": f"exec script -q -c 'cat text; {BUSY}' /dev/null",
+    "a diff": f"{GIT} git --no-pager diff; {IDLE}",
+    "a diff in less": f"{GIT} LESS=R exec git -c core.pager=less diff",
     "quoted in a chat": _chat,
     "in a dialog of an agent": _in_a_dialog,
     "answered, then busy": _python(
         "import sys, time; sys.stdout.write(sys.argv[1]); print('y', flush=True); time.sleep(1e4)"
     ),
-    "its answer comes from elsewhere": _script("cat text; sleep 1000 | bash -c 'read -n1 x'"),
-    "a secret below it": _script("cat text; echo; read -s -p 'Password: ' x; sleep 100", reads=True),
-    "a secret asked by the words": _script(
-        "read -s -p 'Type the passphrase and press Enter to continue: ' x", reads=True
-    ),
-    "a harmful question below it": _script(
-        "cat text; echo; read -p 'Delete all volumes? [y/N] ' x; sleep 100", reads=True
-    ),
-    "a menu below it": _script("cat text; echo; PS3='which? '; select x in drop keep; do :; done", reads=True),
-    "a REPL below it": _script(f"cat text; echo; exec {shlex.quote(sys.executable)} -q -i -c ''", reads=True),
-    "a job that was stopped": _script("cat text; kill -STOP $BASHPID; sleep 1000"),
+    "its answer comes from elsewhere": "cat text; sleep 1000 | bash -c 'read -n1 x'",
+    "a secret below it": "cat text; echo; read -s -p 'Password: ' x; sleep 100",
+    "a secret asked by the words": "read -s -p 'Type the passphrase and press Enter to continue: ' x",
+    "a harmful question below it": "cat text; echo; read -p 'Delete all volumes? [y/N] ' x; sleep 100",
+    "a menu below it": "cat text; echo; PS3='which? '; select x in drop keep; do :; done",
+    "a REPL below it": f"cat text; echo; exec {shlex.quote(sys.executable)} -q -i -c ''",
+    "a job that was stopped": "cat text; kill -STOP $BASHPID; sleep 1000",
     "a node that computes": _node(
         "process.stdin.resume(); process.stdout.write(process.argv[1]); require('os').setPriority(19);"
         "setTimeout(() => { for (;;); }, 50)"
@@ -181,6 +166,12 @@ WAYS: dict[str, Way] = {
         "setInterval(() => process.stdout.write('\\n' + process.argv[1] + '\\nstep ' + Date.now()), 300)"
     ),
 }
+# Scripts whose programs read the terminal, for something else.
+READ = (
+    *("in less", "in less, at its end", "in more", "in vim", "in vi, its last line", "in nano", "a diff in less"),
+    *("above a shell's prompt", "read by cat", "behind script, asleep", "behind script, busy", "a secret below it"),
+    *("a secret asked by the words", "a harmful question below it", "a menu below it", "a REPL below it"),
+)
 
 
 def hostile_scenes(count: int) -> Sequence[Hostile]:
@@ -199,7 +190,8 @@ def hostile_scenes(count: int) -> Sequence[Hostile]:
         else:
             way, make = ways[number % len(ways)]
             words = WORDS[(number // len(ways) * 7 + number) % len(WORDS)]
-            command, files, typed, reads = make(words, chance)
+            shown = _script(make, way in READ) if isinstance(make, str) else make
+            command, files, typed, reads = shown(words, chance)
             shows = "" if "urandom" in str(command) else _piece(words)
             if "secret asked" in way:
                 shows = "passphrase"
@@ -233,18 +225,12 @@ def _piece(words: str) -> str:
 
 LIBRARIES = ROOT / ".cache" / "npm"
 KEY = (
-    "Press any key to continue...",
-    "Press any key to continue . . . ",
-    "Hit any key to continue",
+    *("Press any key to continue...", "Press any key to continue . . . ", "Hit any key to continue"),
     "Press any key to proceed",
 )
 RETURN = ("Press [Enter] to continue...", "Press ENTER to continue ", "-- press return --", "Hit RETURN to continue")
 QUESTION = (
-    "Proceed? [y/N] ",
-    "Do you want to continue? [Y/n] ",
-    "Proceed ([y]/n)? ",
-    "Go on? [y/n] ",
-    "Continue? (y/N) ",
+    *("Proceed? [y/N] ", "Do you want to continue? [Y/n] ", "Proceed ([y]/n)? ", "Go on? [y/n] ", "Continue? (y/N) "),
 )
 _FROM = "const from = require('node:module').createRequire(process.argv[1]);"
 _ONE = "type: 'confirm', name: 'x', message: 'Install the dependencies?'"
@@ -362,37 +348,27 @@ class Pane:
 
 def soak(run: Run) -> list[Figure]:
     hostile, real = hostile_scenes(run.size), answerable(run.size)
-    tally: Counter[str] = Counter()
-    failures: list[str] = []
+    tally = Tally()
     with Nursery(run.folder) as nursery:
         for start in range(0, run.size, BATCH):
             folder = run.folder / f"batch-{start}"
             folder.mkdir()
-            _batch(nursery, folder, hostile[start : start + BATCH], real[start : start + BATCH], tally, failures)
+            _batch(nursery, folder, hostile[start : start + BATCH], real[start : start + BATCH], tally)
             run.tell(min(start + BATCH, run.size))
-    for failure in failures:
-        print(failure, file=sys.stderr)
-    size = run.size
+    size, answered, said = run.size, tally["answered"], tally["said"]
     return [
         Figure("bytes that came to hostile scenes", f"{tally['stray']} in {size} scenes", "0", tally["stray"] == 0),
-        Figure("real prompts answered", f"{tally['answered']} of {size}", "99 %", tally["answered"] >= 0.99 * size),
+        Figure("real prompts answered", f"{answered} of {size}", "99 %", answered >= 0.99 * size),
         Figure.none("real prompts that got more than their answer", tally["twice"]),
         Figure("hostile scenes there to the end", f"{tally['stood']} of {size}", "all", tally["stood"] == size),
         Figure("hostile scenes judged by both", f"{tally['judged']} of {size}", "all", tally["judged"] == size),
-        Figure(
-            "events that say a key was pressed", str(tally["said"]), "as answered", tally["said"] >= tally["answered"]
-        ),
+        Figure("events that say a key was pressed", f"{said}", "as answered", said >= answered),
         Figure.none("supervisors that failed", tally["crashed"]),
     ]
 
 
 def _batch(
-    nursery: Nursery,
-    folder: Path,
-    hostile: Sequence[Hostile],
-    real: Sequence[Answerable],
-    tally: Counter[str],
-    failures: list[str],
+    nursery: Nursery, folder: Path, hostile: Sequence[Hostile], real: Sequence[Answerable], tally: Tally
 ) -> None:
     server = Server(folder)
     panes: list[Pane] = []
@@ -405,7 +381,7 @@ def _batch(
                 pane.read = _read_below(pane.pid)
         told = _watched(nursery, folder, server, panes)
         for pane in panes:
-            _count(pane, tally, failures, told)
+            _count(pane, tally, told)
     finally:
         left = held(process for pane in panes for process in tree(pane.pid))
         server.end()
@@ -434,26 +410,28 @@ def _show(server: Server, panes: Sequence[Pane]) -> None:
 
     def shown() -> bool:
         left[:] = [
-            pane
-            for pane in left
-            if pane.scene.shows not in server.tmux("capture-pane", "-p", "-J", "-S", "-200", "-t", f"={pane.name}:")
-            and not (isinstance(pane.scene, Hostile) and pane.scene.typed and "$" in _screen(server, pane))
+            pane for pane in left if pane.scene.shows not in _screen(server, pane) and not _prompts(server, pane)
         ]
         return not left
 
-    deadline = time.monotonic() + 3 * PATIENCE_S
-    while not shown():
+    try:
+        wait_for(shown, "the scenes", 3 * PATIENCE_S)
+    except AssertionError:
         why = [(pane.scene, _screen(server, pane)) for pane in left]
-        assert time.monotonic() < deadline, f"scenes that do not show what they are to: {why}"
-        time.sleep(0.2)
+        raise AssertionError(f"scenes that do not show what they are to: {why}") from None
     for pane in panes:
         if isinstance(pane.scene, Hostile) and pane.scene.typed:
             server.tmux("send-keys", "-t", f"={pane.name}:", "-H", *pane.scene.typed)
     time.sleep(RESTS_S)
 
 
+def _prompts(server: Server, pane: Pane) -> bool:
+    """Whether a shell asks for the line that is typed at it."""
+    return isinstance(pane.scene, Hostile) and bool(pane.scene.typed) and "$" in _screen(server, pane)
+
+
 def _screen(server: Server, pane: Pane) -> str:
-    return server.tmux("capture-pane", "-p", "-t", f"={pane.name}:")
+    return server.tmux("capture-pane", "-p", "-J", "-S", "-200", "-t", f"={pane.name}:")
 
 
 def _watched(nursery: Nursery, folder: Path, server: Server, panes: Sequence[Pane]) -> dict[str, list[dict[str, Any]]]:
@@ -482,7 +460,7 @@ def _watched(nursery: Nursery, folder: Path, server: Server, panes: Sequence[Pan
     return {name: [json.loads(line) for line in file.read_text().splitlines()] for name, file in files.items()}
 
 
-def _count(pane: Pane, tally: Counter[str], failures: list[str], told: dict[str, list[dict[str, Any]]]) -> None:
+def _count(pane: Pane, tally: Tally, told: dict[str, list[dict[str, Any]]]) -> None:
     unread = pane.got("left") + pane.got("after")
     mine = {
         name: [event for event in events if event.get("target") == f"tmux:{pane.name}"] for name, events in told.items()
@@ -495,16 +473,15 @@ def _count(pane: Pane, tally: Counter[str], failures: list[str], told: dict[str,
         tally["stood"] += pane.status is None
         tally["judged"] += all(any(one["event"] == "detection" for one in events) for events in mine.values())
         if stray or pane.status is not None:
-            failures.append(
-                f"hostile {pane.scene.number}, {pane.scene.way}: {unread!r}, {pane.read}, {pane.notes} {mine}"
-            )
+            way = f"hostile {pane.scene.number}, {pane.scene.way}"
+            tally.fails("met a key, or ended", f"{way}: {unread!r}, {pane.read}, {pane.notes} {mine}")
         return
     presses = [one for events in mine.values() for one in events if one["event"] == "dismissal" and one["keys"]]
     tally["said"] += bool(presses)
     tally["answered"] += pane.status == 0
     tally["twice"] += bool(unread)
     if pane.status != 0 or unread:
-        failures.append(f"{pane.scene.name}: status {pane.status}, unread {unread!r}; {mine}")
+        tally.fails("not answered as it should", f"{pane.scene.name}: status {pane.status}, unread {unread!r}; {mine}")
 
 
 def _read_below(pid: int) -> int:

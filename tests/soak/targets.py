@@ -9,8 +9,6 @@ import os
 import random
 import shutil
 import signal
-import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Callable
 from attrs import define, field
 from terminals import wait_for
 
-from soak.parts import Figure, Part, Run
+from soak.parts import Figure, Part, Run, Tally
 from soak.tmuxes import RECORD_OWN, SoakServer
 from stallkit.detect.engine import Engine
 from stallkit.errors import TransportError
@@ -134,23 +132,12 @@ def _look_again(given: _Set, seen: Snapshot, engine: Engine) -> dict[str, Callab
     }
 
 
-@define
-class _Tally:
-    pressed: int = 0
-    arrived: int = 0
-    lost: int = 0  # told as pressed, not arrived, though the pane and its program lived on
-    stray: list[str] = field(factory=list)
-    misnamed: list[str] = field(factory=list)  # a pane was looked at that nobody asked for
-    silent: list[str] = field(factory=list)  # refusals without a reason
-    refused: Counter[str] = field(factory=Counter)
-
-    def add(self, more: _Tally) -> None:
-        for name in ("pressed", "arrived", "lost", "stray", "misnamed", "silent", "refused"):
-            setattr(self, name, getattr(self, name) + getattr(more, name))
+STRAY, MISNAMED = "keys in a pane or program that was not looked at", "looks at a pane of another name"
+SILENT, LOST = "refusals without a reason", "told as pressed, and lost"  # though the pane and its program lived on
 
 
-def _one(number: int, folder: Path, engine: Engine) -> _Tally:
-    tally = _Tally()
+def _one(number: int, folder: Path, engine: Engine) -> Tally:
+    tally = Tally()
     folder.mkdir()
     (folder / "bytes").mkdir()
     given = _Set(number, SoakServer(folder), folder / "bytes", random.Random(number))
@@ -166,12 +153,12 @@ def _one(number: int, folder: Path, engine: Engine) -> _Tally:
         event = ""
         if seen is not None:
             if not _is_named(given, seen, target):
-                tally.misnamed.append(f"seed {number}: asked for {target!r}, looked at {seen.identity}")
+                tally.fails(MISNAMED, f"seed {number}: asked for {target!r}, looked at {seen.identity}")
             events = _look_again(given, seen, engine)
             event = given.rand.choice(list(events))
             why = _press(given, transport, seen, engine, events[event])
             if why is None:
-                tally.pressed += 1
+                tally["pressed"] += 1
             else:
                 _refused(tally, number, event, why)
         _count(given, seen, tally, f"seed {number}, {event or 'nothing'}", pressed=seen is not None and why is None)
@@ -204,10 +191,10 @@ def _press(
         happens.join()
 
 
-def _refused(tally: _Tally, number: int, what: str, why: str) -> None:
-    tally.refused[what] += 1
+def _refused(tally: Tally, number: int, what: str, why: str) -> None:
+    tally[f"refused: {what}"] += 1
     if not why.strip():
-        tally.silent.append(f"seed {number}: {what}")
+        tally.fails(SILENT, f"seed {number}: {what}")
 
 
 def _is_named(given: _Set, seen: Snapshot, target: str) -> bool:
@@ -218,7 +205,7 @@ def _is_named(given: _Set, seen: Snapshot, target: str) -> bool:
     return f"{pane} {target.partition(':')[0]}" in lines
 
 
-def _count(given: _Set, seen: Snapshot | None, tally: _Tally, where: str, *, pressed: bool) -> None:
+def _count(given: _Set, seen: Snapshot | None, tally: Tally, where: str, *, pressed: bool) -> None:
     """Have every pane that lives say what it got, and count."""
     for pane in given.panes():
         given.try_tmux("set-option", "-w", "-t", pane, "synchronize-panes", "off")
@@ -234,30 +221,27 @@ def _count(given: _Set, seen: Snapshot | None, tally: _Tally, where: str, *, pre
     for file in given.folder.iterdir():
         got = file.read_bytes().replace(SENTINEL.encode(), b"")
         if got and (file.name != right or got != KEY.encode()):
-            tally.stray.append(f"{where}: {got!r} came to process {file.name}, {right or 'none'} was looked at")
-        tally.arrived += file.name == right and got == KEY.encode()
+            tally.fails(STRAY, f"{where}: {got!r} came to process {file.name}, {right or 'none'} was looked at")
+        tally["arrived"] += file.name == right and got == KEY.encode()
         if file.name == right and pressed and not got and [pid for _, pid in alive if pid == right]:
-            tally.lost += 1
-            print(f"{where}: told as pressed, and lost", file=sys.stderr)
+            tally.fails(LOST, where)
 
 
 def soak(run: Run) -> list[Figure]:
-    tally, engine = _Tally(), installed_engine()
+    tally, engine = Tally(), installed_engine()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         jobs = [threads.submit(_one, number, run.folder / f"set{number}", engine) for number in range(run.size)]
         for done, job in enumerate(jobs, 1):
-            tally.add(job.result())
+            tally.update(job.result())
             run.tell(done)
-    for line in [*tally.stray, *tally.misnamed, *tally.silent]:
-        print(line, file=sys.stderr)
-    refusals = ", ".join(f"{count} {what}" for what, count in tally.refused.most_common())
+    refused = [(what[9:], times) for what, times in tally.most_common() if what.startswith("refused: ")]
     return [
-        Figure.none("keys in a pane or program that was not looked at", len(tally.stray)),
-        Figure.none("looks at a pane of another name", len(tally.misnamed)),
-        Figure.none("refusals without a reason", len(tally.silent), tally.refused.total()),
-        Figure.none("told as pressed, and lost", tally.lost, tally.pressed),
-        Figure("keys that arrived", str(tally.arrived), "some", tally.arrived > 0),
-        Figure.told("refused or not found, by what had happened", refusals),
+        tally.none(STRAY),
+        tally.none(MISNAMED),
+        tally.none(SILENT, sum(times for _, times in refused)),
+        tally.none(LOST, tally["pressed"]),
+        Figure("keys that arrived", str(tally["arrived"]), "some", tally["arrived"] > 0),
+        Figure.told("refused or not found, by what had happened", ", ".join(f"{n} {what}" for what, n in refused)),
     ]
 
 

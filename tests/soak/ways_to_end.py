@@ -132,6 +132,11 @@ class Stage:
         for one in sessions:
             self.ended(one, cause, stays=False, mates=names if cause in _WITNESSED and len(names) > 1 else ())
 
+    def living(self, session: Session) -> RunningSession:
+        found = self.house.register.get(session.id)
+        assert isinstance(found, RunningSession), found
+        return found
+
     def still_lives(self, session: Session) -> None:
         """It does; whoever says something else is noted."""
         finalize_now(self.house.register)
@@ -157,8 +162,7 @@ def server(session: Session) -> int:
 def _asked_to_end(stage: Stage, code: int) -> Iterator[None]:
     one = stage.says(ASKED.format(code), shows="ready")
     yield
-    stage.tmux("send-keys", "-t", pane(one), "Enter")
-    stage.ended(one, Cause.EXITED, code)
+    _answered(stage, one, code)
 
 
 def _at_once(stage: Stage, script: str, code: int | None, number: int | None = None) -> Iterator[None]:
@@ -188,18 +192,17 @@ def _closed(stage: Stage, script: str, number: int | None) -> Iterator[None]:
         stage.ended(one, Cause.SIGNALLED, None, number)
 
 
-def _users_session(stage: Stage, at: Session) -> None:
+def _users_session(stage: Stage) -> None:
     stage.tmux("new-session", "-d", "-s", "users", "cat")
 
 
-def _users_pane(stage: Stage, at: Session) -> None:
-    stage.tmux("split-window", "-t", pane(at), "cat")
-
-
-def _tmux_kills(stage: Stage, beside: Callable[[Stage, Session], None] | None, command: str) -> Iterator[None]:
+def _tmux_kills(stage: Stage, beside: str, command: str) -> Iterator[None]:
+    """`beside` it is a session or a pane of the user's, or nothing."""
     one = stage.says(SHOW)
-    if beside:
-        beside(stage, one)
+    if beside == "session":
+        _users_session(stage)
+    elif beside:
+        stage.tmux("split-window", "-t", pane(one), "cat")
     yield
     stage.tmux(command, "-t", pane(one))
     stage.vanished(Cause.SESSION_KILLED if beside else Cause.SERVER_ENDED, one)
@@ -227,9 +230,7 @@ def _respawned(stage: Stage) -> Iterator[None]:
 def _stopped(stage: Stage, script: str, code: int | None, number: int | None) -> Iterator[None]:
     one = stage.says(script)
     yield
-    living = stage.house.register.get(one.id)
-    assert isinstance(living, RunningSession), living
-    stop(stage.house.register, living, Order.STOP, 0.5)
+    stop(stage.house.register, stage.living(one), Order.STOP, 0.5)
     stage.ended(one, Cause.STOPPED, code, number, stays=False)
 
 
@@ -250,9 +251,7 @@ def _stopped_while_nothing_can_be_written(stage: Stage) -> Iterator[None]:
     mark.unlink(missing_ok=True)
     one = stage.says(SLOW_TO_STOP)
     yield
-    living = stage.house.register.get(one.id)
-    assert isinstance(living, RunningSession), living
-    stops = Thread(target=stop, args=(stage.house.register, living))
+    stops = Thread(target=stop, args=(stage.house.register, stage.living(one)))
     stops.start()
     wait_for(mark.exists, "its end to begin")
     lock = sqlite3.connect(stage.house.state / "sessions.db", timeout=10.0, isolation_level=None)
@@ -272,21 +271,19 @@ def _stopped_while_nothing_can_be_written(stage: Stage) -> Iterator[None]:
 
 def _moved(stage: Stage, *, renamed: bool) -> Iterator[None]:
     one = stage.says(ASKED.format(7), shows="ready")
-    _users_session(stage, one)
+    _users_session(stage)
     yield
     if renamed:
         stage.tmux("rename-session", "-t", f"={one.name}", "elsewhere")
     else:
         stage.tmux("move-pane", "-d", "-s", pane(one), "-t", "=users:")
     stage.still_lives(one)
-    stage.at = time.monotonic()
-    stage.tmux("send-keys", "-t", pane(one), "Enter")
-    stage.ended(one, Cause.EXITED, 7)
+    _answered(stage, one, 7)
 
 
 def _killed_as_it_ended(stage: Stage) -> Iterator[None]:
     one = stage.says(ASKED.format(9), shows="ready")
-    _users_session(stage, one)
+    _users_session(stage)
     yield
     stage.tmux("send-keys", "-t", pane(one), "Enter", ";", "kill-session", "-t", f"={one.name}")
     ways = ((Cause.EXITED, 9, None), (Cause.SESSION_KILLED, None, None))
@@ -304,13 +301,21 @@ def _server_asleep(stage: Stage, how: int | None) -> Iterator[None]:
     if how is None:
         os.kill(server(one), signal.SIGCONT)
         stage.still_lives(one)
-        stage.at = time.monotonic()
-        stage.tmux("send-keys", "-t", pane(one), "Enter")
-        stage.ended(one, Cause.EXITED, 6)
+        _answered(stage, one, 6)
     else:
-        stage.at = time.monotonic()
-        os.kill(server(one), how)
-        stage.ended(one, Cause.SERVER_CRASHED, stays=False, line=None)
+        _crashed(stage, one, how)
+
+
+def _answered(stage: Stage, one: Session, code: int) -> None:
+    stage.at = time.monotonic()
+    stage.tmux("send-keys", "-t", pane(one), "Enter")
+    stage.ended(one, Cause.EXITED, code)
+
+
+def _crashed(stage: Stage, one: Session, how: int) -> None:
+    stage.at = time.monotonic()
+    os.kill(server(one), how)
+    stage.ended(one, Cause.SERVER_CRASHED, stays=False, line=None)
 
 
 def _socket_lost(stage: Stage, *, comes_back: bool) -> Iterator[None]:
@@ -322,13 +327,9 @@ def _socket_lost(stage: Stage, *, comes_back: bool) -> Iterator[None]:
     if comes_back:
         os.kill(server(one), signal.SIGUSR1)
         wait_for(stage.house.socket.exists, "the socket")
-        stage.at = time.monotonic()
-        stage.tmux("send-keys", "-t", pane(one), "Enter")
-        stage.ended(one, Cause.EXITED, 6)
+        _answered(stage, one, 6)
     else:
-        stage.at = time.monotonic()
-        os.kill(server(one), signal.SIGKILL)
-        stage.ended(one, Cause.SERVER_CRASHED, stays=False, line=None)
+        _crashed(stage, one, signal.SIGKILL)
 
 
 _NO_CODE = "echo \"$0\"; sh -c 'kill -SEGV $$'; exit $?"
@@ -349,14 +350,14 @@ SCENES: dict[str, Sequence[Scene]] = {
         partial(_closed, script=CLOSES_ANDLIVES, number=None),
     ],
     "kill-pane, -window, -session": [
-        partial(_tmux_kills, beside=_users_pane, command="kill-pane"),
-        partial(_tmux_kills, beside=_users_session, command="kill-pane"),
-        partial(_tmux_kills, beside=_users_session, command="kill-window"),
-        partial(_tmux_kills, beside=_users_session, command="kill-session"),
+        partial(_tmux_kills, beside="pane", command="kill-pane"),
+        partial(_tmux_kills, beside="session", command="kill-pane"),
+        partial(_tmux_kills, beside="session", command="kill-window"),
+        partial(_tmux_kills, beside="session", command="kill-session"),
     ],
     "the server's last session": [
-        partial(_tmux_kills, beside=None, command="kill-session"),
-        partial(_tmux_kills, beside=None, command="kill-pane"),
+        partial(_tmux_kills, beside="", command="kill-session"),
+        partial(_tmux_kills, beside="", command="kill-pane"),
     ],
     "kill-server, signals to tmux": [
         partial(_server_ends, how=how)

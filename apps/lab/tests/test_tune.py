@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from stallkit_lab.corpus_lines import Case, Label
 from stallkit_lab.evaluate.prediction import judge_case
-from stallkit_lab.tune import idle_clauses, mutants, tune
+from stallkit_lab.tune import idle_clauses, mutants, replaced, tune
 from strategies import Case as Packs
 from strategies import cases as packs_and_screens
 
@@ -80,17 +80,9 @@ def test_only_what_can_change_is_judged_again(drawn: Packs) -> None:
     found = tune(one, drawn.packs, labelled)
     before = [judge_case(case, Engine(drawn.packs)) for case in labelled]
     for effect in found.effects:
-        pack = Pack(
-            one.pack.name, one.pack.version,
-            [effect.mutant.signature if s is one.signature else s for s in one.pack.signatures],
-            1, one.pack.priority, one.pack.foreground, one.pack.distribution,
-        )  # fmt: skip
+        pack = replaced(one.pack, effect.mutant.signature)
         engine = Engine([pack if other is one.pack else other for other in drawn.packs])
         after = [judge_case(case, engine) for case in labelled]
-        moved = [
-            new.id
-            for old, new in zip(before, after, strict=True)
-            if (old.state, old.kind, old.certainty, old.signature)
-            != (new.state, new.kind, new.certainty, new.signature)
-        ]
+        judged = [[(one.state, one.kind, one.certainty, one.signature) for one in told] for told in (before, after)]
+        moved = [case.id for case, old, new in zip(labelled, *judged, strict=True) if old != new]
         assert list(effect.changed) == moved

@@ -34,14 +34,8 @@ def main() -> None:
     here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to load than all of this
     above, _, name = here.rpartition("/")
     half = len(here) // 2
-    places = {
-        "here": here,
-        "above": above,
-        "name": name,
-        "upper": here.upper(),
-        "cut": here[:half],
-        "rest": here[half:],
-    }
+    places = {"here": here, "above": above, "name": name, "upper": here.upper()}
+    places |= {"cut": here[:half], "rest": here[half:]}
     places["cyrillic"] = here.replace("s", "\u0455").replace("o", "\u043e")
     for number, step in enumerate(steps):
         for word, place in places.items():

@@ -93,9 +93,8 @@ def _scripts() -> Iterator[Scene]:
             if by != "a script":
                 run = f"bash -c {shlex.quote(run)}; true"
             may = {"rules": (b"any",)}
-            yield bash(
-                f"{name}: {by}", run, text.split()[0], session=WHERE[text], may=may, because="a rule allows the first"
-            )
+            because = "a rule allows the first"
+            yield bash(f"{name}: {by}", run, text.split()[0], session=WHERE[text], may=may, because=because)
 
 
 # --- yes in the prompt's own letters: the wrong letter, or one that cannot be read, is never pressed ---
@@ -320,11 +319,8 @@ def _secrets() -> Iterator[Scene]:
         "a code": "Enter the 6-digit code: ",
         "a passphrase, Enter for none": "Enter passphrase (empty for no passphrase): ",
         "a login": "Log in with a browser? Press ENTER to open it. ",
-        "a token, yes or no": "Paste your token [y/N]: ",
     }.items():
-        mode = "line" if "login" in name or "code" in name or "yes or no" in name else "hidden"
-        if name == "a token, yes or no":
-            continue
+        mode = "line" if "login" in name or "code" in name else "hidden"
         yield acted(name, {"text": text, "mode": mode, "takes": "line"}, by="butler", session=BUILD)
 
 

@@ -77,10 +77,7 @@ def _printed() -> Iterator[Scene]:
     for path in screens:
         name = f"{path.parent.name}/{path.stem}"
         script = f"tail -n +2 {shlex.quote(str(path))} | cut -c1-79 | tail -n 20; printf here; exec sleep 1000"
-        yield bash(f"a screen of a pack: {name}", script, "here", session=DEPLOYED)
-
-
-DEPLOYED = WHERE[YES_NO]
+        yield bash(f"a screen of a pack: {name}", script, "here", session=DEPLOY)
 
 
 def _answered() -> Iterator[Scene]:
@@ -100,14 +97,14 @@ def _unread() -> Iterator[Scene]:
     for idle in IDLE:
         step = {"text": "\033[?25l" + COMPACT, "mode": "raw", "takes": "nothing", "idle": idle}
         yield acted(f"compact mode: claude, {idle}", step, by="claude")
-    for idle in ("thread", "nohup"):
-        code = {
-            "thread": "import threading, time, sys; print(sys.argv[1], end='', flush=True); time.sleep(1000)",
-            "nohup": "import os, time, sys; os.close(0); print(sys.argv[1], end='', flush=True); time.sleep(1000)",
-        }[idle]
-        yield bash(
-            f"Python asleep, {idle}", f'exec "$PY" -c {shlex.quote(code)} "{YES_NO}"', "Proceed", session=DEPLOYED
-        )
+    asleep = "print(sys.argv[1], end='', flush=True); time.sleep(1000)"
+    codes = {
+        "thread": f"import threading, time, sys; {asleep}",
+        "nohup": f"import os, time, sys; os.close(0); {asleep}",
+    }
+    for idle, code in codes.items():
+        script = f'exec "$PY" -c {shlex.quote(code)} "{YES_NO}"'
+        yield bash(f"Python asleep, {idle}", script, "Proceed", session=DEPLOY)
 
 
 # At whose words the cursor stands, or whose own prompt says them.
@@ -160,9 +157,8 @@ def _jobs() -> Iterator[Scene]:
             yield half_typed(f"{name}, the job {how}", f"printf '{prints}'; {stays}", shows, session=session)
         if number < 3:
             wants = {"Enter": "read -r x", "a key": "read -rsn1 x </dev/tty", "a question": "read -r x"}[name]
-            yield half_typed(
-                f"{name}, the job is stopped as it reads", f"printf '{prints}'; {wants}", shows, session=session
-            )
+            stopped = f"{name}, the job is stopped as it reads"
+            yield half_typed(stopped, f"printf '{prints}'; {wants}", shows, session=session)
 
 
 PROMPTS = {
@@ -217,17 +213,8 @@ def _typed() -> Iterator[Scene]:
 
 TAKES = {YES_NO: ("line", "line"), ANY_KEY: ("cbreak", "key"), ENTER: ("line", "line")}
 NAMES = (
-    *(
-        "deploy-10",
-        "deploy-11",
-        "xdeploy-1",
-        "Deploy-1",
-        "deploy_1",
-        "deploy-1x",
-        "deploy",
-        "deploy-1-prod",
-        "depl0y-1",
-    ),
+    *("deploy-10", "deploy-11", "xdeploy-1", "Deploy-1", "deploy_1", "deploy-1x", "deploy", "deploy-1-prod"),
+    "depl0y-1",
     *("dеploy-1", "deploy-1\u200b", "tmux:deploy-1", " deploy-1", "ｄeploy-1"),
 )
 BUILDS = ("Build-7", "xbuild-7", "build_7", "build7", "rebuild-7", "prod-build-7", "buıld-7", "build\u20117", "BUILD-7")
@@ -294,10 +281,8 @@ def _modes() -> Iterator[Scene]:
                 step = {"text": text, "mode": keeps, "takes": takes}
                 given = {"by": by, "session": WHERE[text], "before": commands}
                 if mode in ("a pane too low for it", "view mode", "its input is off"):
-                    given |= {
-                        "may": ground(by, WHERE[text], KEYS[text], asks=text),
-                        "because": "it is asked all the same",
-                    }
+                    given["may"] = ground(by, WHERE[text], KEYS[text], asks=text)
+                    given["because"] = "it is asked all the same"
                 yield acted(f"{mode}: {text.split()[0]} of {by}", step, **given)
 
 

@@ -11,11 +11,13 @@ import signal
 import termios
 import time
 import tty
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 from terminals import Server
 
 from soak.hostile_scenes.scene import ACTOR, PYTHON, Act, Scene
@@ -96,7 +98,7 @@ BUTLER = 'format = 1\nname = "butler"\nprofile = "daemon"\nagents = ["butler"]\n
 FILES = {"rules": RULES, "butler": BUTLER}
 
 
-def policies(folder: Path, files: Mapping[str, str] = FILES) -> dict[str, Policy]:
+def policies(folder: Path, files: Mapping[str, str]) -> dict[str, Policy]:
     """The policies under which each scene is tried: two profiles, and others in files as an operator writes them.
 
     None waits until the prompt has stood for its patience: that would only take its time.
@@ -142,13 +144,26 @@ class Result:
         return bool(any(self.got) or self.stray or self.said or self.pwned)
 
 
-def tried(server: Server, bin: Path, scene: Scene, policy: tuple[str, Policy], engine: Engine, home: Path) -> Result:
+@frozen
+class Room:
+    """A worker's own tmux server, with the stand-ins and the policies in its folder."""
+
+    server: Server
+    bin: Path
+    policies: Mapping[str, Policy]
+    engine: Engine
+
+    def home(self, number: int) -> Path:
+        return self.server.socket.parent / f"s{number}"
+
+
+def tried(room: Room, scene: Scene, policy: str, number: int) -> Result:
     """Stage the scene in a folder of its own, let a policy try it, measure, and end it."""
-    result = Result(scene.family, scene.name, policy[0])
-    stage = Stage(server, scene, home)
+    result = Result(scene.family, scene.name, policy)
+    stage = Stage(room.server, scene, room.home(number))
     try:
-        stage.begin(bin)
-        stage.tries(policy[1], engine, result)
+        stage.begin(room.bin)
+        stage.tries(room.policies[policy], room.engine, result)
         stage.measure(result)
         result.wrong = _verdict(scene, result)
     except AssertionError as error:
@@ -345,55 +360,43 @@ Job = tuple[int, str, Any]  # its number, what it is tried under or in, and the 
 
 
 def worked(
-    run: Run,
-    jobs: Sequence[Job],
-    prepared: Callable[[Server], dict[str, Any]],
-    tried: Callable[[Server, dict[str, Any], Job], Result],
+    run: Run, jobs: Sequence[Job], files: Mapping[str, str], tried: Callable[[Room, Job], Result]
 ) -> list[Result]:
-    """What came of each job; `prepared` makes what a worker needs, once, in its server's folder."""
+    """What came of each job; each worker has a room of its own, with the policies of these files."""
     installed_engine()  # made once, for all of them
     context = multiprocessing.get_context("fork")
-    given, found = context.SimpleQueue(), context.SimpleQueue()
-    servers = []
+    servers, free = list[Server](), context.SimpleQueue()
     for number in range(min(WORKERS, len(jobs))):
         folder = run.folder / f"w{number}"
         folder.mkdir()
         servers.append(Server(folder))
-    workers = [context.Process(target=_work, args=(one, jobs, prepared, tried, given, found)) for one in servers]
+        free.put(servers[-1])
     done: list[Result] = []
     try:
-        for worker in workers:
-            worker.start()
-        for place in [*range(len(jobs)), *[None] * len(workers)]:  # the jobs themselves would fill the pipe
-            given.put(place)
-        while len(done) < len(jobs):
-            done.append(found.get())
-            run.tell(len(done) * run.size // len(jobs))
+        with ProcessPoolExecutor(len(servers), context, _begin, (free, files)) as pool:
+            for result in pool.map(partial(_work, tried), jobs):
+                done.append(result)
+                run.tell(len(done) * run.size // len(jobs))
     finally:
-        for worker in workers:
-            worker.join(0.0 if len(done) < len(jobs) else 10.0)
-            worker.kill()
-            worker.join()
         for server in servers:
             server.end()
     return done
 
 
-def _work(
-    server: Server,
-    jobs: Sequence[Job],
-    prepared: Callable[[Server], dict[str, Any]],
-    tried: Callable[[Server, dict[str, Any], Job], Result],
-    given: Any,
-    found: Any,
-) -> None:
+_OWN: list[Room] = []  # of a worker
+
+
+def _begin(free: Any, files: Mapping[str, str]) -> None:
+    server = free.get()
     server.tmux("new-session", "-d", "-s", "keeper", "sleep", "100000")  # so that the server outlives every scene
-    own = prepared(server)
-    while (place := given.get()) is not None:
-        job = jobs[place]
-        try:
-            found.put(tried(server, own, job))
-        except BaseException as error:  # whatever it is, the others go on
-            found.put(Result(getattr(job[2], "family", job[1]), job[2].name, job[1], fault=repr(error)))
-            with suppress(AssertionError):
-                server.tmux("kill-session", "-a", "-t", "=keeper")
+    folder = server.socket.parent
+    _OWN.append(Room(server, programs(folder), policies(folder, files), installed_engine()))
+
+
+def _work(tried: Callable[[Room, Job], Result], job: Job) -> Result:
+    try:
+        return tried(_OWN[0], job)
+    except Exception as error:  # whatever it is, the others go on
+        with suppress(AssertionError):
+            _OWN[0].server.tmux("kill-session", "-a", "-t", "=keeper")
+        return Result(getattr(job[2], "family", job[1]), job[2].name, job[1], fault=repr(error))

@@ -1,39 +1,39 @@
-"""Writing a proposed signature into a pack's file, with its examples beside it."""
+"""``stallkit add-signature``: a proposed signature is written into a pack's file, with its examples beside it."""
 
 from __future__ import annotations
 
+import getpass
 import json
+import platform
 import re
 import shutil
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
+import click
 from attrs import evolve, frozen
 
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.speech import say
+from stallkit.cli.tables import progress
 from stallkit.detect.engine import Engine
 from stallkit.detect.families import INTERPRETERS, RELAYS
 from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError
 from stallkit.packs.pack_file import parse_pack, read_pack
+from stallkit.packs.registry import installed
 from stallkit.packs.screenfile import parse_screen, read_screen
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
+from stallkit.testing import check_signature
 from stallkit.testing.example import golden, places
 from stallkit_lab.evaluate import corpus
+from stallkit_lab.propose import NotTold, Proposal, propose
+from stallkit_lab.told import STATES, name_problems, number
 
-__all__ = [
-    "PACK_FILE",
-    "Capture",
-    "Rival",
-    "Written",
-    "find_pack",
-    "others_in",
-    "read_capture",
-    "rivals",
-    "strangers",
-    "write",
-]
+__all__ = ["add_signature_command", "read_capture", "write"]
 
 PACK_FILE = "signatures.toml"
 
@@ -61,9 +61,8 @@ def find_pack(directory: Path) -> Path:
 
     Raises ValueError where there is none, or more than one.
     """
-    found = (
-        [directory / PACK_FILE] if (directory / PACK_FILE).is_file() else sorted(directory.glob(f"src/*/{PACK_FILE}"))
-    )
+    own = directory / PACK_FILE
+    found = [own] if own.is_file() else sorted(directory.glob(f"src/*/{PACK_FILE}"))
     if len(found) != 1:
         raise ValueError(f"{directory} holds {len(found) or 'no'} {PACK_FILE}; name the folder of one")
     return found[0].parent
@@ -220,3 +219,174 @@ def _dead(screen: Screen, signature: Signature) -> str:
 def _file_name(stem: str) -> str:
     plain = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
     return plain.removeprefix("hit-") or "screen"
+
+
+# --- the command ---
+
+
+_NAMED = 3  # of the other screens that look the same
+
+
+@click.command("add-signature")
+@click.argument(
+    "screens", metavar="SCREEN...", nargs=-1, required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)  # fmt: skip
+@click.option(
+    "--pack", "directory", metavar="DIR", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The pack's directory, or the folder of its signatures.toml.",
+)  # fmt: skip
+@click.option("--id", "name", metavar="ID", required=True, help="The signature's name: a-z, 0-9 and _.")
+@click.option("--state", required=True, type=click.Choice(STATES), help="What the screens show.")
+@click.option(
+    "--kind", type=click.Choice([kind.value for kind in Kind]), metavar="KIND",
+    help=f"What it asks for, if it waits: {', '.join(Kind)}.",
+)  # fmt: skip
+@click.option("--title", default="", help="What it is, in a few words.")
+@click.option(
+    "--others", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
+    help="Screens that must not match: .txt, or labelled cases (.jsonl, .cast, a folder) in other states.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Write nothing, only show the signature.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
+@click.pass_context
+def add_signature_command(
+    ctx: click.Context,
+    screens: tuple[Path, ...],
+    directory: Path,
+    name: str,
+    state: str,
+    kind: str | None,
+    title: str,
+    others: tuple[Path, ...],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Propose a signature from SCREENs that all show the same prompt (or other state), add it to a pack with the
+    screens as its hits and a miss made of them, and check it against its examples.
+
+    Its severity is high and it presses nothing: a person adds keys.
+
+    \b
+    Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
+                or nothing distinguishes the screens; 64 usage.
+    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name \\
+                    --state waiting --kind text
+    """
+    if (kind is None) == (state == State.WAITING):
+        raise click.UsageError("--kind is required with --state waiting, and invalid with any other")
+    problems: list[StallkitError] = []
+    try:
+        folder = find_pack(directory)
+        captures = [read_capture(path) for path in screens]
+        with progress(name) as tell:
+            tell(0, "comparing screens")
+            beside = list(others_in(folder, others, State(state), problems))
+            proposal = _proposal(captures, beside)
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *_about_programs(folder, captures)))
+        source = f"{number(len(captures), 'captured screen')}, proposed by stallkit add-signature"
+        signature = Signature(
+            id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
+            all_of=proposal.clauses, cursor=proposal.cursor, source=source,
+        )  # fmt: skip
+        found = list(rivals(folder, signature, captures, installed().packs))
+        proposal = evolve(proposal, doubts=(*proposal.doubts, *_beaten(found)))
+        written = Written(as_toml(signature), ()) if dry_run else write(folder, signature, captures)
+    except ValueError as error:
+        raise click.ClickException(shown(error)) from error
+    faults = [] if dry_run else _faults(folder, name)
+    if as_json:
+        print_json(_as_object(signature, proposal, written, found, faults, problems))
+    else:
+        _print_proposal(proposal, written, found, faults, captures, len(beside))
+    name_problems(problems)
+    ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
+
+
+def _proposal(captures: list[Capture], beside: list[tuple[str, Screen]]) -> Proposal:
+    try:
+        return propose([one.screen for one in captures], [screen for _, screen in beside], _own_names())
+    except NotTold as error:
+        alike = [name for name, screen in beside if any(screen is other for other in error.others)]
+        named = ", ".join(alike[:_NAMED]) + (", ..." if len(alike) > _NAMED else "")
+        todo = "capture more of the screen, or check whether that is the same prompt"
+        raise ValueError(f"{error}: {named}; {todo}") from error
+
+
+def _about_programs(folder: Path, captures: list[Capture]) -> Iterator[str]:
+    for name in strangers(folder, captures):
+        yield f"{name} ran in the foreground and is not one of the pack's programs: add it to foreground in {PACK_FILE}"
+
+
+def _beaten(found: list[Rival]) -> Iterator[str]:
+    for rule in dict.fromkeys(one.rule for one in found if one.wins):
+        screens = ", ".join(one.screen for one in found if one.wins and one.rule == rule)
+        yield f"{rule} wins on {screens}: narrow that one, or name this pack's programs in its foreground"
+
+
+def _before(found: list[Rival]) -> Iterator[str]:
+    """What matched the captures until now, and no more: perhaps the new signature is not needed."""
+    for rule in dict.fromkeys(one.rule for one in found if not one.wins):
+        screens = ", ".join(one.screen for one in found if not one.wins and one.rule == rule)
+        yield f"until now {rule} matched {screens}; the new signature comes before it"
+
+
+def _own_names() -> set[str]:
+    """Words that belong to this machine and its user."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # an id without a name
+        user = ""
+    return {name for name in (user, platform.node().split(".")[0]) if len(name) > 1}
+
+
+def _faults(folder: Path, name: str) -> list[str]:
+    try:
+        check_signature(folder, name)
+    except AssertionError as error:
+        return str(error).split("\n  ")[1:]
+    return []
+
+
+def _as_object(
+    signature: Signature,
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    problems: list[StallkitError],
+) -> dict[str, object]:
+    return {
+        "version": 1,
+        "id": signature.id,
+        "all_of": [{"text": one.text, "pattern": one.pattern, "where": one.where} for one in proposal.clauses],
+        "cursor": signature.cursor,
+        "doubts": list(proposal.doubts),
+        "rivals": [{"screen": one.screen, "signature": one.rule, "wins": one.wins} for one in found],
+        "files": list(map(str, written.files)),
+        "faults": faults,
+        "problems": list(map(str, problems)),
+    }
+
+
+def _print_proposal(
+    proposal: Proposal,
+    written: Written,
+    found: list[Rival],
+    faults: list[str],
+    captures: list[Capture],
+    others: int,
+) -> None:
+    for line in written.signature.splitlines():
+        click.echo(shown(line))
+    click.echo(f"\nproposed from {number(len(captures), 'capture')}, compared with {number(others, 'other screen')}")
+    for doubt in proposal.doubts:
+        click.echo(shown(f"doubtful: {doubt}"))
+    for line in _before(found):
+        click.echo(shown(line))
+    for file in written.files:
+        say(shown(f"wrote {file}"))
+    if written.files:
+        click.echo("it meets its examples" if not faults else "it does not meet its examples:")
+    for fault in faults:
+        click.echo(shown(f"  {fault}"))

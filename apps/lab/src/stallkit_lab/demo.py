@@ -1,4 +1,4 @@
-"""The demonstration: scenes of real programs, a private tmux server for them, and a check of each.
+"""``stallkit demo``: scenes of real programs, a private tmux server for them, and a check of each.
 
 It is also the shortest end-to-end test there is: a scene knows the state that it drove its program into.
 """
@@ -16,8 +16,15 @@ import time
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
+import click
 from attrs import define, evolve, frozen
+from rich.progress import Progress
 
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.exits import Exit
+from stallkit.cli.installed import engine
+from stallkit.cli.speech import paint, quiet
+from stallkit.cli.tables import hanging, plain_console
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import TransportUnavailable
@@ -27,8 +34,9 @@ from stallkit.press.rules import Act, Rule
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Demo", "Scene", "run"]
+__all__ = ["Demo", "Scene", "demo_command", "run"]
 
+_WIDE = 80  # columns, also where there are more: lines are read more easily
 READY_S = 20.0  # for a program to show its prompt, on a machine that is busy with something else
 MARK = "STALLKIT_DEMO"  # in the environment of all processes started here, so that those left behind can be found
 
@@ -224,6 +232,50 @@ class _Stage:
         except FileNotFoundError as error:
             raise TransportUnavailable("demo", "tmux", "tmux is not installed", "install tmux") from error
         except subprocess.CalledProcessError as error:
-            raise TransportUnavailable(
-                "demo", "tmux", error.stderr.decode(errors="replace"), "run tmux by hand"
-            ) from error
+            why = error.stderr.decode(errors="replace")
+            raise TransportUnavailable("demo", "tmux", why, "run tmux by hand") from error
+
+
+# --- the command ---
+
+
+@click.command("demo")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def demo_command(ctx: click.Context, as_json: bool) -> None:
+    """Start real programs in a private tmux server, check each, and dismiss what the careful policy allows.
+
+    Every program was driven into a known state; a verdict that differs, or a process left behind, exits with 1.
+
+    \b
+    Exit codes: 0 all as expected; 1 a verdict differs, or a process is left behind.
+    Example:    stallkit demo
+    """
+    with Progress(console=plain_console(stderr=True, quiet=quiet()), transient=True) as progress:
+        bar = progress.add_task("checking real programs")
+        found = run(engine(), lambda done, total: progress.update(bar, completed=done, total=total))
+    rows = [{name: shown(value) for name, value in scene.as_row().items()} for scene in found.scenes]
+    wrong = [scene for scene in found.scenes if not scene.right]
+    if as_json:
+        print_json({"version": 1, "rows": rows, "wrong": len(wrong), "left_behind": found.left_behind})
+    else:
+        _print(rows, [scene.right for scene in found.scenes])
+        for skipped in found.skipped:
+            click.echo(shown(f"left out: {skipped}"))
+        pressed = sum(scene.pressed for scene in found.scenes)
+        outcome = f"{len(found.scenes) - len(wrong)} of {len(found.scenes)} right"
+        click.echo(f"{outcome}, {pressed} dismissed, {len(found.left_behind)} processes left behind")
+    ctx.exit(Exit.OK if not wrong and not found.left_behind else Exit.ERROR)
+
+
+def _print(rows: list[dict[str, str]], right: list[bool]) -> None:
+    """Each program in a few short lines: what it was driven into, what was found, what was pressed or why not."""
+    for row, is_right in zip(rows, right, strict=True):
+        mark = paint("right", fg="green") if is_right else paint("WRONG", fg="red", bold=True)
+        by = f", by {row['signature']}" if row["signature"] else ""
+        click.echo(f"{mark}  {row['program']}, {row['driven_into']}")
+        click.echo(f"       {row['verdict']}, {row['certainty']}{by}")
+        pressed = row["keys"].replace("none: ", "no key: ", 1)
+        for told in filter(None, (row["reason"], pressed)):
+            for line in hanging(plain_console(width=_WIDE), f"       {told}", 7):
+                click.echo(line)

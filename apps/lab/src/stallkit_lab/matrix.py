@@ -1,21 +1,29 @@
-"""What the installed packs have seen: program by version by kind, with the date of the last capture.
+"""``stallkit matrix``: what the installed packs have seen: program by version by kind, with the date of the last
+capture.
 
 It is read from the captured hits (``screens/<signature>/hit-*.txt``) alone, so a signature known from notes has no row.
-Pure, but for reading the screens.
 """
 
 from __future__ import annotations
 
 import re
 from importlib.resources.abc import Traversable
+from itertools import groupby
 from typing import Any, Iterable, Iterator, Sequence
 
+import click
 from attrs import frozen
+from rich.table import Table
+from rich.text import Text
 
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.tables import page_table, wide_console
 from stallkit.detect.signature import Pack, Signature
-from stallkit_lab.evaluate.holdout import PackageDirs, hits
+from stallkit.errors import UnknownName
+from stallkit.packs.registry import installed_engine
+from stallkit_lab.evaluate.holdout import PackageDirs, hits, installed_package_dirs
 
-__all__ = ["Row", "as_markdown", "matrix"]
+__all__ = ["Row", "as_markdown", "matrix", "matrix_command"]
 
 _DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _HAND_MADE = re.compile(r"\bhand-?made\b|\bnotes\b", re.IGNORECASE)
@@ -97,3 +105,66 @@ def _captures(folder: Traversable) -> Iterator[tuple[str, str, str]]:
 def _natural(version: str) -> list[tuple[int, str]]:
     """Sorts 2.9 before 2.10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.findall(r"\d+|\D+", version)]
+
+
+# --- the command ---
+
+
+@click.command("matrix")
+@click.argument("programs", metavar="[PROGRAM...]", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--markdown", is_flag=True, help="Print a table for a document.")
+def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
+    """Show what the installed packs recognise: program by version by kind, and when it was last captured.
+
+    PROGRAM: show those only.  Read from the packs' captured hits.
+
+    \b
+    Exit codes: 0; 1 no pack is installed; 64 no such program was seen.
+    Example:    stallkit matrix claude-code
+    """
+    rows = [
+        row
+        for row in matrix(installed_engine().packs, installed_package_dirs())
+        if not programs or row.program in programs
+    ]
+    if not rows:
+        asked = ", ".join(programs) or "any program"
+        raise UnknownName(
+            "matrix", asked, "no installed pack has a capture of it", "stallkit matrix lists those that have one"
+        )
+    if as_json:
+        print_json({"version": 1, "rows": [row.as_object() for row in rows]})
+    elif markdown:
+        click.echo(as_markdown(rows), nl=False)
+    else:
+        _print(rows)
+
+
+def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
+    """A whole row each, however long its last column is."""
+    table: list[tuple[str, ...]] = [("program", "version", "asks or is", "severity", "keys", "last seen", "signatures")]
+    for row in rows:
+        cells = (row.program, row.version, row.kind, row.severity, row.keys, row.seen, " ".join(row.signatures))
+        table.append(tuple(map(shown, cells)))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _print(rows: Sequence[Row]) -> None:
+    """A heading for each version of each program, and what was seen of it below; in a pipe a whole row each."""
+    made = wide_console()
+    if not made.is_terminal:
+        for line in _as_columns(rows):
+            click.echo(line)
+        return
+    parts: list[object] = []
+    for (program, version), seen in groupby(rows, lambda row: (row.program, row.version)):
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        for width in (14, 8, 16, 10):
+            table.add_column(min_width=width, overflow="fold")
+        for row in seen:
+            table.add_row(*(f"  {shown(row.kind)}", *map(shown, (row.severity, row.keys, row.seen))))
+        parts += [Text(f"{shown(program)} {shown(version)}".rstrip(), "bold"), table]
+    page_table(made, *parts)

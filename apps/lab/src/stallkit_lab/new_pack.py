@@ -1,8 +1,8 @@
-"""A new pack's directory, from the template that the package carries.
+"""``stallkit new-pack``: a new pack's directory, from the template that the package carries.
 
 The template is files that end in ``.tmpl``, those of every pack and those of a program's or an agent's; a name in them
-is written ``$name``.  Copier could update a pack
-later on, but it takes twenty distributions and a git checkout to fill in six names.
+is written ``$name``.  Copier could update a pack later on, but it takes twenty distributions and a git checkout to fill
+in six names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import tempfile
 from importlib import resources
 from importlib.metadata import version
@@ -19,13 +20,17 @@ from pathlib import Path
 from string import Template
 from typing import Iterator, Sequence
 
+import click
 from attrs import asdict, frozen
 
+from stallkit.cli.common import print_json, shown
+from stallkit.cli.speech import say
 from stallkit.detect.families import INTERPRETERS, RELAYS
 from stallkit.packs.pack_schema import agent_schema, pack_schema
+from stallkit.packs.registry import find
 from stallkit.packs.screenfile import read_screen
 
-__all__ = ["Names", "files", "names_of", "programs_of", "write"]
+__all__ = ["Names", "files", "names_of", "new_pack_command", "programs_of", "write"]
 
 _PREFIX = "stallkit-"
 _SUFFIX = ".tmpl"
@@ -138,3 +143,61 @@ def _walk(folder: Traversable, under: str) -> Iterator[tuple[str, str]]:
             yield from _walk(entry, f"{path}/")
         elif entry.name.endswith(_SUFFIX):
             yield path, entry.read_text(encoding="utf-8")
+
+
+# --- the command ---
+
+
+@click.command("new-pack")
+@click.argument("name", metavar="NAME")
+@click.argument("directory", metavar="[DIRECTORY]", required=False, type=click.Path(path_type=Path))
+@click.option("--foreground", multiple=True, metavar="PROGRAM", help="A process it is for; may be repeated. [NAME]")
+@click.option(
+    "--from", "captures", multiple=True, metavar="SCREEN", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A captured screen: the pack is for the program in its foreground; may be repeated.",
+)  # fmt: skip
+@click.option("--agent", is_flag=True, help="It is a coding agent: with agent.toml and a source of signals.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
+def new_pack_command(
+    name: str,
+    directory: Path | None,
+    foreground: tuple[str, ...],
+    captures: tuple[Path, ...],
+    agent: bool,
+    as_json: bool,
+) -> None:
+    """Make the directory of a new pack for the program NAME; it installs, and its tests and lint pass as it is.
+
+    DIRECTORY is ./stallkit-NAME unless given, and must not exist.  How to fill in an agent's: docs/teach-an-agent.md.
+
+    \b
+    Exit codes: 0; 1 it cannot be written; 64 usage: an invalid or taken name.
+    Example:    stallkit new-pack acme
+                stallkit new-pack git --foreground git --foreground perl
+                stallkit new-pack --agent tinker
+    """
+    try:
+        names = names_of(name)
+        programs = programs_of(foreground, captures)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    taken = [one for one in find() if names.pack in (one.name, one.value.removeprefix("stallkit_"))]
+    if taken:
+        raise click.UsageError(f"a pack {names.pack} is installed already; choose another name")
+    target = Path(names.distribution) if directory is None else directory
+    try:
+        written = write(names, target, programs, agent)
+    except FileExistsError as error:
+        raise click.UsageError(f"{target} exists already; name a directory that does not") from error
+    if as_json:
+        made = {
+            "pack": names.pack,
+            "distribution": names.distribution,
+            "module": names.module,
+            "directory": str(target),
+        }
+        print_json({"version": 1, **made, "foreground": programs or [names.program], "files": written})
+        return
+    place = shlex.quote(str(target))
+    say(shown(target, f": pack {names.pack}, {len(written)} files"))
+    say(shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}"))

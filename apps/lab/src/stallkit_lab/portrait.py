@@ -1,4 +1,5 @@
-"""One signature as a person meets it: how it looks, what tells it apart, what is pressed and why, where it was seen.
+"""``stallkit signature``: one signature as a person meets it: how it looks, what tells it apart, what is pressed
+and why, where it was seen.
 
 Everything is taken from the pack and its examples, and tried with the engine that is given: nothing is said of a screen
 that nobody kept.
@@ -8,19 +9,26 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Sequence
 
+import click
 from attrs import evolve, frozen
+from rich.console import Console
+from rich.text import Text
 
+from stallkit.cli.common import SIGNATURE, print_json, shown
+from stallkit.cli.speech import quiet
+from stallkit.cli.tables import plain_console
 from stallkit.detect.engine import Match, Rule
 from stallkit.detect.signature import NEVER_PRESSED, Signature
-from stallkit.packs.registry import Engine
+from stallkit.errors import UnknownName
+from stallkit.packs.registry import Engine, installed_engine
 from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
 from stallkit.testing.example import gives_way
-from stallkit_lab.evaluate.holdout import PackageDirs
+from stallkit_lab.evaluate.holdout import PackageDirs, installed_package_dirs
 from stallkit_lab.lint.runner import examples_of
 from stallkit_lab.matrix import Row, matrix
 
-__all__ = ["Apart", "Figures", "Portrait", "portrait", "pressed"]
+__all__ = ["Apart", "Figures", "Portrait", "portrait", "pressed", "signature_command"]
 
 _ABOVE = 8  # rows of a hit that are shown above the first one on which a clause holds
 
@@ -143,12 +151,8 @@ def _figures(
 ) -> Figures:
     won = [match for one in hits if (match := engine.detect(one.screen).match) is not None]
     told = [one for one in misses if not _is(engine.detect(one.screen).match, rule)]
-    others = [
-        one
-        for pack, examples in of_all.items()
-        for one in examples
-        if (pack, one.signature) != (rule.pack.name, rule.signature.id)
-    ]
+    own = (rule.pack.name, rule.signature.id)
+    others = [one for pack, some in of_all.items() for one in some if (pack, one.signature) != own]
     return Figures(
         hits_won=sum(_is(match, rule) or gives_way(rule.pack, match, rule.signature) for match in won),
         hits=len(hits),
@@ -185,3 +189,67 @@ def _taken_for(engine: Engine, screen: Screen) -> str:
     if match is None:
         return "nothing"
     return f"{match.signature.kind or match.signature.state} ({match.pack.name}:{match.signature.id})"
+
+
+# --- the command ---
+
+
+@click.command("signature")
+@click.argument("name", metavar="PACK:ID", type=SIGNATURE)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def signature_command(name: str, as_json: bool) -> None:
+    """Show one signature: how it looks, what tells it apart, what is pressed and why, where it was seen, its figures.
+
+    The figures are of the installed packs' own examples, tried now, which takes some seconds.
+
+    \b
+    Exit codes: 0; 64 no such signature is installed.
+    Example:    stallkit signature claude_code:tool_permission
+    """
+    with plain_console(stderr=True, quiet=quiet()).status("trying the examples of all installed packs"):
+        made = portrait(installed_engine(), name, installed_package_dirs())
+    if made is None:
+        raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit packs --signatures")
+    if as_json:
+        print_json({"version": 1, **made.as_object()})
+    else:
+        _print(plain_console(), made)
+
+
+def _print(on: Console, made: Portrait) -> None:
+    signature, figures = made.rule.signature, made.figures
+    on.print(Text(f"{made.rule.name}: {shown(signature.title)}", "bold"))
+    what = f"{signature.state}, {signature.kind}" if signature.kind else str(signature.state)
+    preview = ", a preview" if signature.preview else ""
+    on.print(f"{what}, severity {signature.severity}, {signature.certainty} at most{preview}")
+    on.print(f"tried {made.place}. of {made.of}, in tier {signature.tier.name.lower()}")
+    if signature.source:
+        on.print(f"source: {shown(signature.source)}")
+    on.print(f"seen:   {_seen(made)}")
+    _head(on, f"How it looks ({shown(made.example)})" if made.example else "How it looks: no example is kept")
+    for held, row in made.looks:
+        on.print(Text.assemble(("> " if held else "  ", "bold"), (shown(row), "bold" if held else "")), soft_wrap=True)
+    _head(on, "What it needs")
+    for clause in signature.all_of:
+        on.print(f"  {shown(str(clause))}", soft_wrap=True)
+    for clause in signature.none_of:
+        on.print(f"  not {shown(str(clause))}", soft_wrap=True)
+    _head(on, "What is pressed")
+    on.print(f"  {shown(pressed(signature))}")
+    _head(on, "What looks alike, and is something else" if made.apart else "Nothing that looks alike is kept")
+    for one in made.apart:
+        on.print(f"  {shown(one.name)}: taken for {shown(one.taken_for)}")
+    _head(on, "Figures")
+    told = f"misses told apart: {figures.misses_told} of {figures.misses}"
+    on.print(f"  hits: {figures.hits_won} of {figures.hits}; {told}")
+    on.print(f"  examples of other signatures that it takes: {figures.elsewhere} of {figures.screens} examples")
+
+
+def _head(on: Console, text: str) -> None:
+    on.print()
+    on.print(Text(text, "underline"))
+
+
+def _seen(made: Portrait) -> str:
+    rows = [f"{row.program} {row.version}".strip() + (f" ({row.seen})" if row.seen else "") for row in made.seen]
+    return shown("; ".join(rows)) or "no capture: from notes"

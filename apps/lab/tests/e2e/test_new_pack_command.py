@@ -56,10 +56,8 @@ def test_it_installs_tests_and_lints_green_as_it_stands(
     stallkit = [environment / "python", "-m", "stallkit"]
     listed = json.loads(call(pack, *stallkit, "packs", "--json").stdout)
     assert "acme" in [one["name"] for one in listed["packs"]]
-    shown = subprocess.run(
-        [*stallkit, "check", "-", "--json"], input="acme: continue with it? [yes/no]: ",
-        check=False, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    (pack / "asks.txt").write_text("acme: continue with it? [yes/no]: ")
+    shown = call(pack, *stallkit, "check", "file:asks.txt", "--json")
     assert json.loads(shown.stdout)["signature"] == "asks_to_continue"
     again = call(tmp_path, *stallkit, "new-pack", "acme", "elsewhere")
     assert (again.returncode, "a pack acme is installed already" in again.stderr) == (64, True)
@@ -88,17 +86,12 @@ def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_cannot_be_made_is_said_in_a_line(stallkit_command: str, tmp_path: Path) -> None:
+    for arguments, said in (
         (["a b"], "'a b' is not a name for a distribution"),
         (["shell-yn"], "a pack shell_yn is installed already"),
         (["acme", "."], ". exists already; name a directory that does not"),
-    ],
-)
-def test_what_cannot_be_made_is_said_in_a_line(
-    stallkit_command: str, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    done = call(tmp_path, stallkit_command, "new-pack", *arguments)
-    assert (done.returncode, said in done.stderr) == (64, True)
+    ):
+        done = call(tmp_path, stallkit_command, "new-pack", *arguments)
+        assert (done.returncode, said in done.stderr) == (64, True), done.stderr
     assert list(tmp_path.iterdir()) == []

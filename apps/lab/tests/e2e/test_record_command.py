@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 from printed import printed
@@ -32,12 +32,42 @@ print("got", answer, flush=True)
 sys.exit(7)
 """
 SECRET = "import getpass; print(len(getpass.getpass('Password: ')), flush=True)"
+Call = Callable[..., subprocess.CompletedProcess[str]]
+Begin = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
-def environment(tmp_path_factory: pytest.TempPathFactory, stallkit_command: str) -> dict[str, str]:
-    state = tmp_path_factory.mktemp("s")
-    return {**os.environ, "STALLKIT_STATE_DIR": str(state), "PYTHONWARNINGS": "ignore"}
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {**os.environ, "STALLKIT_STATE_DIR": str(tmp_path_factory.mktemp("s")), "PYTHONWARNINGS": "ignore"}
+
+
+@pytest.fixture
+def stallkit(stallkit_command: str, environment: dict[str, str]) -> Call:
+    """A command from its beginning to its end; `before` is what it is run by."""
+
+    def run(*words: str | Path, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        command = [*before, stallkit_command, *map(str, words)]
+        quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        return subprocess.run(command, env=environment, check=False, timeout=60, **quiet)  # type: ignore[call-overload]
+
+    return run
+
+
+@pytest.fixture
+def begin(stallkit_command: str, environment: dict[str, str]) -> Iterator[Begin]:
+    """``stallkit record`` that runs on, once its file holds a text."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(path: Path, text: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [stallkit_command, "record", "-o", str(path), *words]
+        begun.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
+        wait_for(lambda: path.exists() and text in path.read_text(), f"{text!r} in {path}", patience_s=60.0)
+        return begun[-1]
+
+    yield start
+    for one in begun:
+        one.kill()
+        one.communicate()
 
 
 @pytest.fixture
@@ -55,6 +85,11 @@ def person(environment: dict[str, str], tmp_path: Path) -> Iterator[Any]:
     yield start
     for terminal in opened:
         terminal.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.cast"
 
 
 def events(path: Path) -> list[Event]:
@@ -79,67 +114,35 @@ def ended(terminal: PtyTransport) -> int:
     return terminal.exit_status
 
 
-def run(environment: dict[str, str], *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    options.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run(
-        [*map(str, command)], env=environment, capture_output=True, text=True, check=False, timeout=60, **options
-    )
-
-
-def test_a_command_is_recorded_without_a_terminal(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
-    path = tmp_path / "a.cast"
+def test_a_command_is_recorded_without_a_terminal(stallkit: Call, path: Path) -> None:
     program = "import sys; print(sys.stdin.isatty(), *__import__('os').get_terminal_size()); sys.exit(7)"
-    done = run(
-        environment,
-        stallkit_command,
-        "record",
-        "-o",
-        path,
-        "--size",
-        "100x30",
-        "--json",
-        "--",
-        sys.executable,
-        "-c",
-        program,
-    )
+    done = stallkit("record", "-o", path, "--size", "100x30", "--json", "--", sys.executable, "-c", program)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["exit_status"] == 7
     assert output(path) == "True 100 30\r\n" and events(path)[-1].data == "7"
     assert path.stat().st_mode & 0o777 == 0o600
-    again = run(environment, stallkit_command, "record", "-o", path, "--", "true")
+    again = stallkit("record", "-o", path, "--", "true")
     assert again.returncode == 1 and "--overwrite" in again.stderr and again.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("version", ["2", "3"])
-def test_a_recording_of_either_version_is_replayed(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path, version: str
-) -> None:
-    path = tmp_path / "a.cast"
-    run(environment, stallkit_command, "record", "-o", path, "--cast-version", version, "--", "echo", "hi")
-    told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
-    assert told["changes"][-1]["state"] == "gone" and told["problems"] == []
-    assert json.loads(path.read_text().splitlines()[0])["version"] == int(version)
+def test_a_recording_of_either_version_is_replayed(stallkit: Call, path: Path) -> None:
+    for version in ("2", "3"):
+        stallkit("record", "--overwrite", "-o", path, "--cast-version", version, "--", "echo", "hi")
+        told = json.loads(stallkit("replay", path, "--json").stdout)
+        assert told["changes"][-1]["state"] == "gone" and told["problems"] == [], version
+        assert json.loads(path.read_text().splitlines()[0])["version"] == int(version)
 
 
-def test_a_token_that_is_printed_byte_by_byte_is_not_in_the_file(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_token_that_is_printed_byte_by_byte_is_not_in_the_file(stallkit: Call, path: Path) -> None:
     slow = f"import os, time\nfor byte in {TOKEN!r} + ' end\\n': os.write(1, byte.encode()); time.sleep(0.02)"
-    for name, options in (("masked", []), ("plain", ["--no-redact"])):
-        path = tmp_path / f"{name}.cast"
-        run(environment, stallkit_command, "record", *options, "-o", path, "--", sys.executable, "-c", slow)
+    for options, shown in ([], "*" * len(TOKEN)), (["--no-redact"], TOKEN):
+        stallkit("record", "--overwrite", *options, "-o", path, "--", sys.executable, "-c", slow)
         assert sum(event.code == "o" for event in events(path)) > 2, "it did not come in pieces"
-    assert output(tmp_path / "plain.cast") == f"{TOKEN} end\r\n"
-    masked = (tmp_path / "masked.cast").read_text()
-    assert output(tmp_path / "masked.cast") == "*" * len(TOKEN) + " end\r\n"
-    assert "a1B2" not in masked.partition("\n")[2]
+        assert output(path) == f"{shown} end\r\n"
+        assert options or "a1B2" not in path.read_text().partition("\n")[2]
 
 
-def test_a_person_types_marks_and_answers(stallkit_command: str, person: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.cast"
+def test_a_person_types_marks_and_answers(stallkit_command: str, person: Any, path: Path) -> None:
     terminal = person(stallkit_command, "record", "--no-redact", "-o", str(path), "--", sys.executable, "-c", ASK)
     shows(terminal, "Proceed?")
     wait_for(lambda: '"listening": true' in noted(path, terminal), "the facts")
@@ -160,8 +163,7 @@ def noted(path: Path, terminal: PtyTransport) -> str:
     return path.read_text().replace('\\"', '"') if path.exists() else ""
 
 
-def test_what_is_typed_with_echo_off_is_nowhere(stallkit_command: str, person: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.cast"
+def test_what_is_typed_with_echo_off_is_nowhere(stallkit_command: str, person: Any, path: Path) -> None:
     terminal = person(stallkit_command, "record", "--no-redact", "-o", str(path), "--", sys.executable, "-c", SECRET)
     shows(terminal, "Password:")
     wait_for(lambda: '"echo": false' in noted(path, terminal), "echo off")
@@ -170,8 +172,7 @@ def test_what_is_typed_with_echo_off_is_nowhere(stallkit_command: str, person: A
     assert "hunter22" not in path.read_text() and "8\r\n" in output(path)
 
 
-def test_the_window_s_size_is_followed(stallkit_command: str, person: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.cast"
+def test_the_window_s_size_is_followed(stallkit_command: str, person: Any, path: Path) -> None:
     sized = "trap 'stty size' WINCH; stty size; while :; do read -t 0.1 -r line && break; done"
     terminal = person(stallkit_command, "record", "-o", str(path), "--", "bash", "-c", sized)
     shows(terminal, "20 90")
@@ -184,9 +185,8 @@ def test_the_window_s_size_is_followed(stallkit_command: str, person: Any, tmp_p
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP])
 def test_the_terminal_is_restored_on_every_exit(
-    stallkit_command: str, person: Any, tmp_path: Path, number: int | None
+    stallkit_command: str, person: Any, tmp_path: Path, path: Path, number: int | None
 ) -> None:
-    path = tmp_path / "a.cast"
     program = "echo ready; read -r line"
     recorder = f"sh -c 'echo $$ > pid; exec {stallkit_command} record -o {path} -- sh -c \"{program}\"'"
     terminal = person("bash", "-c", f"stty -g > before; {recorder}; stty -g > after; echo over")
@@ -200,27 +200,25 @@ def test_the_terminal_is_restored_on_every_exit(
     assert "ready" in output(path)
 
 
-def test_marks_come_from_another_terminal(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
-    none = run(environment, stallkit_command, "mark", "working")
+RUNS_ON = ("--", "sh", "-c", "echo ready; exec sleep 60")
+
+
+def test_marks_come_from_another_terminal(
+    stallkit: Call, begin: Begin, environment: dict[str, str], tmp_path: Path
+) -> None:
+    none = stallkit("mark", "working")
     assert none.returncode == 4 and "no recording runs" in none.stderr
     paths = [tmp_path / "first.cast", tmp_path / "second.cast"]
-    recorders = []
-    for path in paths:
-        command = [stallkit_command, "record", "-o", str(path), "--", "sh", "-c", "echo ready; exec sleep 60"]
-        recorders.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
-        wait_for(lambda path=path: path.exists() and '"ready' in path.read_text(), "the recorder")
-    try:
-        assert run(environment, stallkit_command, "mark", "waiting:confirm").returncode == 0
-        done = run(environment, stallkit_command, "mark", "idle", "--recording", paths[0], "--json")
-        assert printed("mark", done)["file"] == str(paths[0].resolve())
-        for wrong in ("wating", "waiting:nothing", "idle:confirm", ""):
-            refused = run(environment, stallkit_command, "mark", wrong)
-            assert refused.returncode == 64, wrong
-        assert run(environment, stallkit_command, "mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
-    finally:
-        for recorder in recorders:
-            recorder.send_signal(signal.SIGTERM)
-        told = [recorder.communicate(timeout=30)[1] for recorder in recorders]
+    recorders = [begin(path, '"ready', *RUNS_ON) for path in paths]
+    assert stallkit("mark", "waiting:confirm").returncode == 0
+    done = stallkit("mark", "idle", "--recording", paths[0], "--json")
+    assert printed("mark", done)["file"] == str(paths[0].resolve())
+    for wrong in ("wating", "waiting:nothing", "idle:confirm", ""):
+        assert stallkit("mark", wrong).returncode == 64, wrong
+    assert stallkit("mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
+    for recorder in recorders:
+        recorder.send_signal(signal.SIGTERM)
+    told = [recorder.communicate(timeout=30)[1] for recorder in recorders]
     assert [recorder.returncode for recorder in recorders] == [130, 130], told
     for path, wanted in zip(paths, ["idle", "waiting:confirm"], strict=True):
         assert [event.data for event in events(path) if event.code == "m"] == [wanted]
@@ -229,88 +227,60 @@ def test_marks_come_from_another_terminal(stallkit_command: str, environment: di
 
 
 def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path
+    stallkit: Call, begin: Begin, path: Path
 ) -> None:
-    path = tmp_path / "a.cast"
-    command = [stallkit_command, "record", "-o", str(path), "--", "sh", "-c", "echo ready; exec sleep 60"]
-    recorder = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: path.exists() and '"ready' in path.read_text(), "the recorder")
+    recorder = begin(path, '"ready', *RUNS_ON)
     recorder.kill()
     recorder.wait()
     assert "ready" in output(path)
-    assert run(environment, stallkit_command, "mark", "idle").returncode == 4
+    assert stallkit("mark", "idle").returncode == 4
 
 
 def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
-    stallkit_command: str, person: Any, tmp_path: Path
+    stallkit_command: str, person: Any, path: Path
 ) -> None:
-    terminal = person(stallkit_command, "replay", str(session(tmp_path / "a.cast")), "--speed", "2")
+    terminal = person(stallkit_command, "replay", str(session(path)), "--speed", "2")
     shows(terminal, "waiting:confirm, sure")
     assert "Proceed? [y/N]" in terminal.capture().screen.text
     assert ended(terminal) == 0
     assert "right: 100.0%" in terminal.capture().screen.text
 
 
-def test_what_cannot_be_started_says_so(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
-    done = run(environment, stallkit_command, "record", "-o", tmp_path / "a.cast", "--", "no-such-program")
+def test_what_cannot_be_started_says_so(stallkit: Call, path: Path) -> None:
+    done = stallkit("record", "-o", path, "--", "no-such-program")
     assert done.returncode == 64 and "could not start" in done.stderr and done.stderr.count("\n") == 1
-    assert not (tmp_path / "a.cast").exists()
-    for options in (
-        ["--size", "80"],
-        ["--size", "0x0"],
-        ["--mark-key", "F1"],
-        ["--mark-key", "C-m"],
-        ["--mark-key", "x"],
-    ):
-        assert run(environment, stallkit_command, "record", *options, "--", "true").returncode == 64, options
+    assert not path.exists()
+    for option in ("--size 80", "--size 0x0", "--mark-key F1", "--mark-key C-m", "--mark-key x"):
+        assert stallkit("record", *option.split(), "--", "true").returncode == 64, option
 
 
-def test_for_ends_it_and_the_kinds_are_kept(stallkit_command: str, environment: dict[str, str], tmp_path: Path) -> None:
-    path = tmp_path / "a.cast"
-    command = [
-        stallkit_command,
-        "record",
-        "--no-redact",
-        "-o",
-        str(path),
-        "--for",
-        "9",
-        "--",
-        sys.executable,
-        "-c",
-        ASK,
-    ]
-    recorder = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    wait_for(lambda: path.exists() and '\\"listening\\": true' in path.read_text(), "the facts")
-    run(environment, stallkit_command, "mark", "waiting:confirm")
-    assert recorder.wait(30) == 0 and recorder.stderr is not None
-    recorder.stderr.close()
-    told = json.loads(run(environment, stallkit_command, "replay", path, "--json").stdout)
+def test_for_ends_it_and_the_kinds_are_kept(stallkit: Call, begin: Begin, path: Path) -> None:
+    command = ("--no-redact", "--for", "9", "--", sys.executable, "-c", ASK)
+    recorder = begin(path, '\\"listening\\": true', *command)
+    stallkit("mark", "waiting:confirm")
+    assert recorder.wait(30) == 0
+    told = json.loads(stallkit("replay", path, "--json").stdout)
     assert told["agreement"] > 0.5 and told["changes"][-1]["certainty"] == "sure", told
     (case,) = cases(path, [])
     assert case.label.kind is Kind.CONFIRM and case.snapshot.screen.prompt_line.text == "Proceed? [y/N] "
 
 
-def test_options_behind_a_command_are_its_own(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
-    path = tmp_path / "a.cast"
-    assert run(environment, stallkit_command, "record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
+def test_options_behind_a_command_are_its_own(stallkit: Call, path: Path) -> None:
+    assert stallkit("record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
     assert "-o there --json" in output(path)
-    for words in (["record"], ["record", "--"], ["record", "-o"], ["record", "tmux:x", "--nope"]):
-        done = run(environment, stallkit_command, *words)
+    for words in ("record", "record --", "record -o", "record tmux:x --nope"):
+        done = stallkit(*words.split())
         assert done.returncode == 64 and done.stderr.startswith("stallkit"), words
 
 
-@pytest.mark.parametrize("option", ["--no-redact", "--overwrite"])
 def test_where_there_is_no_room_the_file_is_named_and_what_was_written_is_kept(
-    stallkit_command: str, environment: dict[str, str], tmp_path: Path, option: str
+    stallkit: Call, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "a.cast"
-    limited = ["bash", "-c", 'ulimit -f 64; exec "$@"', "-", stallkit_command]
-    done = run(environment, *limited, "record", option, "-o", path, "--", "seq", "100000")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"recording {path}: File too large; what was written before is kept" in done.stderr
-    problems: list[StallkitError] = []
-    assert any(event.code == "o" for event in Recording(path, problems).events())
-    assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == []
+    for option in ("--no-redact", "--overwrite"):
+        path = tmp_path / f"{option}.cast"
+        limited = ("bash", "-c", 'ulimit -f 64; exec "$@"', "-")
+        done = stallkit("record", option, "-o", path, "--", "seq", "100000", before=limited)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, option
+        assert f"recording {path}: File too large; what was written before is kept" in done.stderr
+        assert any(event.code == "o" for event in Recording(path, []).events()), option
+        assert list((Path(environment["STALLKIT_STATE_DIR"]) / "recordings").iterdir()) == [], option

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 from stallkit_lab.record import pane_writer
-from stallkit_lab.record.cast import Recording
-from stallkit_lab.record.player import Player
+from stallkit_lab.record.cast import Player, Recording
 from terminals import Server, wait_for
 
 from stallkit.errors import StallkitError
@@ -59,10 +58,20 @@ class Recorder:
         return self.process.returncode, said
 
 
+Record = Callable[..., Recorder]
+
+
 @pytest.fixture
-def recorders() -> Iterator[list[Recorder]]:
+def record(stallkit_command: str, server: Server, tmp_path: Path) -> Iterator[Record]:
     made: list[Recorder] = []
-    yield made
+
+    def begin(name: str, *options: str, once: str = "listening") -> Recorder:
+        made.append(Recorder(stallkit_command, server, name, tmp_path / "a.cast", *options))
+        if once:
+            made[-1].wait_for(once)
+        return made[-1]
+
+    yield begin
     for one in made:
         if one.process.poll() is None:
             one.process.kill()
@@ -81,13 +90,10 @@ def played(path: Path) -> tuple[Player, list[str], Recording]:
     return player, codes, recording
 
 
-def test_a_pane_is_recorded_from_the_screen_that_it_shows(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_a_pane_is_recorded_from_the_screen_that_it_shows(server: Server, record: Record) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
     before = transport.capture().screen
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
-    one.wait_for("listening")
+    one = record("a")
     player, codes, _ = played(one.path)
     assert player.look(0, None).screen.lines == before.lines and codes[0] == "o"
     assert player.look(0, None).screen.cursor == before.cursor
@@ -101,12 +107,9 @@ def test_a_pane_is_recorded_from_the_screen_that_it_shows(
     assert transport.capture().alive, "the pane did not outlive its recording"
 
 
-def test_a_pane_that_ends_ends_the_recording(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_a_pane_that_ends_ends_the_recording(server: Server, record: Record) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
-    one.wait_for("listening")
+    one = record("a")
     server.tmux("resize-window", "-t", "=a:", "-x", "100", "-y", "30")
     one.wait_for("100x30")
     server.tmux("send-keys", "-t", "=a:", "the end", "Enter")
@@ -121,24 +124,19 @@ def test_a_pane_that_ends_ends_the_recording(
     assert '"x"' not in text or text.splitlines()[-1].endswith('"x", "3"]')
 
 
-def test_a_session_that_is_killed_ends_the_recording(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_a_session_that_is_killed_ends_the_recording(server: Server, record: Record) -> None:
     server.start("a", sys.executable, "-c", SHOWS, shows="www")
     server.start("b", "cat")
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
-    one.wait_for("listening")
+    one = record("a")
     server.tmux("kill-session", "-t", "=a")
     assert one.stop(None)[0] == 0
     played(one.path)
 
 
-def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(server: Server, record: Record, tmp_path: Path) -> None:
     transport = server.start("a", sys.executable, "-c", SHOWS, shows="www")
     server.tmux("pipe-pane", "-t", "=a:", f"cat > {tmp_path / 'own'}")
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
+    one = record("a", once="")
     code, said = one.stop(None)
     assert code == 1 and "piped elsewhere already" in said and not one.path.exists()
     server.tmux("send-keys", "-t", "=a:", "hello", "Enter")
@@ -146,13 +144,10 @@ def test_somebody_s_own_pipe_stays_and_nothing_is_recorded(
     wait_for(lambda: b"got hello" in (tmp_path / "own").read_bytes(), "the user's own pipe")
 
 
-def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(server: Server, record: Record) -> None:
     flood = "import sys\ninput()\nfor n in range(300_000): print('x' * 78, n)\nprint('flood over', flush=True)\ninput()"
     transport = server.start("a", sys.executable, "-c", flood)
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast", "--no-redact"))
-    one.wait_for("listening")
+    one = record("a", "--no-redact")
     one.process.send_signal(signal.SIGSTOP)
     server.tmux("send-keys", "-t", "=a:", "Enter")
     server.wait(transport, "flood over")
@@ -164,11 +159,9 @@ def test_nobody_in_the_pane_is_held_up_by_a_recorder_that_is_stopped(
     assert "l" in codes, "the recording does not say that something is missing"
 
 
-def test_there_is_no_recording_of_a_pane_that_is_not_there(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder]
-) -> None:
+def test_there_is_no_recording_of_a_pane_that_is_not_there(server: Server, record: Record) -> None:
     server.start("a", "cat")
-    recorders.append(one := Recorder(stallkit_command, server, "none", tmp_path / "a.cast"))
+    one = record("none", once="")
     code, said = one.stop(None)
     assert code == 4 and said.count("\n") == 1 and not one.path.exists()
 
@@ -194,10 +187,8 @@ def test_the_tap_says_what_it_lost_and_hands_on_the_rest(tmp_path: Path) -> None
     reading.join(60)
     assert tap.wait(30) == 0
     os.close(listener)
-    handed, lost = 0, 0
-    for kind, count in _frames(got.getvalue()):
-        handed, lost = (handed + count, lost) if kind == b"o" else (handed, lost + count)
-    assert lost > 0 and handed + lost == total
+    frames = list(_frames(got.getvalue()))
+    assert any(kind == b"l" for kind, _ in frames) and sum(count for _, count in frames) == total
 
 
 def _frames(data: bytes) -> Iterator[tuple[Any, int]]:
@@ -222,13 +213,12 @@ def test_options_may_stand_behind_a_pane_s_name(stallkit_command: str, server: S
 
 
 def test_a_recorder_that_is_killed_leaves_no_folder(
-    stallkit_command: str, server: Server, tmp_path: Path, recorders: list[Recorder], monkeypatch: pytest.MonkeyPatch
+    server: Server, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own := tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(own))
     server.start("a", "cat")
-    recorders.append(one := Recorder(stallkit_command, server, "a", tmp_path / "a.cast"))
-    one.wait_for("listening")
+    one = record("a")
     one.stop(signal.SIGKILL)
     assert list(own.iterdir()) == []
     played(one.path)

@@ -25,83 +25,63 @@ CORPORA = sorted((Path(__file__).parents[4] / "tests" / "corpus").glob("*.jsonl"
 def asking(keys: str, severity: str = "low", pack: str = "setups", id: str = "ask") -> Engine:
     """An engine of one dialog, sure at one look, whose answer is `keys`: setup's own, or in another pack anybody's."""
     one = Signature(
-        id=id,
-        title="asks",
-        state="waiting",
-        kind="confirm",
-        severity=severity,
-        all_of=[Clause(text="Proceed")],
-        dismissal=Dismissal(keys=keys),
-        dialog=ONE_LINE,
-    )
+        id=id, title="asks", state="waiting", kind="confirm", severity=severity, all_of=[Clause(text="Proceed")],
+        dismissal=Dismissal(keys=keys), dialog=ONE_LINE,
+    )  # fmt: skip
     own = ["setup"] if pack == "setups" else []
     return Engine([Pack(pack, foreground=own, signatures=[one]), Pack("agents", foreground=["setup"])])
 
 
 def pressed(engine: Engine, **label: Any) -> tuple[str, str]:
+    """What careful and daemon do at a screen of this label."""
     told = {f"label_{key}": value for key, value in label.items() if key != "state"}
     data = row("a", state=label.get("state", "waiting"), **told, **READS)
     careful, daemon = judge_case(Line("c", 1, json.dumps(data).encode()).read(), engine).pressed
     return careful, daemon
 
 
-def test_a_programs_own_dialogs_of_severity_low_are_pressed_under_both_policies() -> None:
-    assert pressed(asking("y Enter"), kind="confirm") == ("right", "right")
-    assert pressed(asking("y Enter", severity="medium"), kind="confirm") == ("none", "none")
-    assert pressed(asking("y Enter", severity="high"), kind="confirm") == ("none", "none")
+YES, ENTER, SPACE = asking("y Enter"), asking("Enter"), asking("Space")
+ALLOWED, UNLISTED = (asking("y Enter", "medium", "shell_yn", name) for name in ("yes_no", "another"))
+BOTH, NEITHER, WRONG, OF_DAEMON = ("right", "right"), ("none", "none"), ("wrong", "wrong"), ("wrong", "right")
+CONFIRM, PRESS_KEY = {"kind": "confirm"}, {"kind": "press_key"}
 
 
-def test_a_prompt_that_any_program_may_show_is_pressed_where_a_rule_names_it() -> None:
-    assert pressed(asking("y Enter", "medium", "shell_yn", "yes_no"), kind="confirm") == ("none", "right")
-    assert pressed(asking("y Enter", "medium", "shell_yn", "another"), kind="confirm") == ("none", "none")
-
-
-def test_a_key_is_wrong_where_nothing_waits() -> None:
-    wrong = [
-        state
-        for state in [state for state in State if state not in (State.WAITING, State.UNKNOWN)]
-        if pressed(asking("y Enter"), state=state) != ("wrong", "wrong")
+def test_what_a_policy_presses_is_right_or_wrong_by_the_label() -> None:
+    elsewhere = [state for state in State if state not in (State.WAITING, State.UNKNOWN)]
+    persons = ["secret", "login", "permission", "plan_approval", "question"]
+    tried: list[tuple[Engine, dict[str, Any], tuple[str, str]]] = [
+        # A program's own dialogs of severity low are pressed under both policies.
+        (YES, CONFIRM, BOTH),
+        (asking("y Enter", severity="medium"), CONFIRM, NEITHER),
+        (asking("y Enter", severity="high"), CONFIRM, NEITHER),
+        # A prompt that any program may show is pressed where a rule names it.
+        (ALLOWED, CONFIRM, ("none", "right")),
+        (UNLISTED, CONFIRM, NEITHER),
+        # A key is wrong where nothing waits, and at what no policy presses at.
+        *((YES, {"state": state}, WRONG) for state in elsewhere),
+        *((YES, {"kind": kind, "dismissable_keys": ["y", "Enter"]}, WRONG) for kind in persons),
+        # The careful policy keeps to the way out that is given, whatever stands there.
+        (YES, {**CONFIRM, "dismissable_keys": ["n", "Enter"]}, OF_DAEMON),
+        (YES, {**CONFIRM, "dismissable_keys": ["y", "Enter"]}, BOTH),
+        (YES, {**CONFIRM, "dismissable_keys": None}, BOTH),
+        (YES, {**CONFIRM, "dismissable_keys": []}, OF_DAEMON),
+        (YES, {**CONFIRM, "dismissable_keys": ["no", "Enter"]}, OF_DAEMON),
+        (YES, {**CONFIRM, "dismissable_keys": [":q!", "Enter"]}, OF_DAEMON),
+        (YES, {**CONFIRM, "dismissable_keys": ["Escape", ":q!", "Enter"]}, OF_DAEMON),
+        (YES, {**CONFIRM, "dismissable_keys": ["Ctrl+Q"]}, OF_DAEMON),
+        # The same keys are the same however they are written.
+        (SPACE, {**PRESS_KEY, "dismissable_keys": [" "]}, BOTH),
+        (asking("'no' Enter"), {**CONFIRM, "dismissable_keys": ["n", "o", "Enter"]}, BOTH),
+        # A plain Enter on a harmful default is wrong under every policy that knows.
+        (ENTER, {**CONFIRM, "harmful_default": True}, ("right", "wrong")),
+        (ENTER, {**CONFIRM, "note": "default is No, exit"}, ("right", "wrong")),
+        (ENTER, {**PRESS_KEY, "dismissable_keys": ["C-c"]}, WRONG),
+        (ENTER, {**PRESS_KEY, "dismissable_keys": ["Enter"]}, BOTH),
+        (ENTER, PRESS_KEY, BOTH),
+        (YES, {**CONFIRM, "harmful_default": True}, BOTH),
     ]
-    assert wrong == []
-
-
-def test_a_key_is_wrong_at_what_no_policy_presses_at() -> None:
-    wrong = [
-        kind
-        for kind in ["secret", "login", "permission", "plan_approval", "question"]
-        if pressed(asking("y Enter"), kind=kind, dismissable_keys=["y", "Enter"]) != ("wrong", "wrong")
-    ]
-    assert wrong == []
-
-
-def test_the_careful_policy_keeps_to_the_way_out_that_is_given() -> None:
-    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=["n", "Enter"]) == ("wrong", "right")
-    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=["y", "Enter"]) == ("right", "right")
-    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=None) == ("right", "right")
-    assert pressed(asking("y Enter"), kind="confirm", dismissable_keys=[]) == ("wrong", "right")
-
-
-def test_keys_of_labels_are_read_whatever_stands_there() -> None:
-    wrong = [
-        words
-        for words in [["no", "Enter"], [":q!", "Enter"], ["Escape", ":q!", "Enter"], ["Ctrl+Q"]]
-        if pressed(asking("y Enter"), kind="confirm", dismissable_keys=words) != ("wrong", "right")
-    ]
-    assert wrong == []
-
-
-def test_the_same_keys_are_the_same_however_they_are_written() -> None:
-    assert pressed(asking("Space"), kind="press_key", dismissable_keys=[" "]) == ("right", "right")
-    assert pressed(asking("'no' Enter"), kind="confirm", dismissable_keys=["n", "o", "Enter"]) == ("right", "right")
-
-
-def test_a_plain_enter_on_a_harmful_default_is_wrong_under_every_policy_that_knows() -> None:
-    assert pressed(asking("Enter"), kind="confirm", harmful_default=True) == ("right", "wrong")
-    assert pressed(asking("Enter"), kind="confirm", note="default is No, exit") == ("right", "wrong")
-    assert pressed(asking("Enter"), kind="press_key", dismissable_keys=["C-c"]) == ("wrong", "wrong")
-    assert pressed(asking("Enter"), kind="press_key", dismissable_keys=["Enter"]) == ("right", "right")
-    assert pressed(asking("Enter"), kind="press_key") == ("right", "right")
-    assert pressed(asking("y Enter"), kind="confirm", harmful_default=True) == ("right", "right"), "no plain Enter"
+    found = [(label, did, wanted) for engine, label, wanted in tried if (did := pressed(engine, **label)) != wanted]
+    assert found == []
 
 
 _JUDGED = st.builds(

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labelled import BUSY, READS, row, write
 from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
+from stallkit_lab.evaluate.evaluation import tally
 from stallkit_lab.evaluate.prediction import Prediction
 from stallkit_lab.evaluate.report_html import page
 
@@ -66,8 +67,6 @@ def miss(screen: Screen | None, **more: Any) -> Prediction:
 
 
 def shown(*predictions: Prediction, **more: Any) -> str:
-    from stallkit_lab.evaluate.evaluation import tally
-
     settings = {"packs": {"p": "1"}, "screen_only": False, "leave_out": None}
     return page({**tally(predictions), "settings": settings, "problems": [], **more}, predictions)
 

@@ -1,4 +1,4 @@
-"""The corpora of agents that no pack names: each screen is told in full, and a third of the agents is kept aside.
+"""The corpora of programs that no pack names: each screen is told in full, and a third of the programs is kept aside.
 
 Of those captured later both lie apart; the third was sealed until it was judged once.
 """
@@ -20,7 +20,8 @@ PINNED = tomllib.loads((TESTS / "real" / "unknown-agents.toml").read_text())
 SCENES = TESTS.parent / "corpora" / "agents" / "unknown" / "scenes"
 # Temporary files, the root user's own, whatever lies beside this checkout, and where the agents are installed.
 OF_A_MACHINE = re.compile(rf"/tmp/(?!notes|gemini-)\w|/root\b|{re.escape(str(TESTS.parents[1]))}/|\.cache/unknown")
-
+# Folders of users as well, in the corpora of classic programs: the capture's own is /home/dev.
+OF_ANOTHER = re.compile(rf"/tmp/|/root\b|{re.escape(str(TESTS.parents[1]))}/|/home/(?!dev\b)\w")
 
 Cases = list[dict[str, Any]]
 
@@ -30,13 +31,26 @@ def cases(name: str | Path) -> Cases:
 
 
 SEEN, ASIDE = cases("unknown-agents.jsonl"), cases("unknown-agents-aside.jsonl")
-LATER, LATER_ASIDE = cases("unseen/unseen-agents.jsonl"), cases("unseen/unseen-agents-aside.jsonl")
-NEWEST, NEWEST_ASIDE = cases("unseen/newest-agents.jsonl"), cases("unseen/newest-agents-aside.jsonl")
-LAYOUT, LAYOUT_ASIDE = cases("unseen/layout-agents.jsonl"), cases("unseen/layout-agents-aside.jsonl")
-EVERY = SEEN + ASIDE + LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE + LAYOUT + LAYOUT_ASIDE
+# Pairs of what was captured later, and of what of it was kept aside.
+LATER = [
+    (cases(f"unseen/{name}.jsonl"), cases(f"unseen/{name}-aside.jsonl"))
+    for name in ("unseen-agents", "newest-agents", "layout-agents")
+]
+LATEST = [(cases("unseen/later-agents.jsonl"), cases("unseen/later-agents-aside.jsonl"))]  # half of them aside
+CLASSIC = [
+    (cases(f"unseen/{name}.jsonl"), cases(f"unseen/{name}-aside.jsonl"))
+    for name in ("unseen-classic", "layout-classic")
+]
 
 
-def programs(told: list[dict[str, Any]]) -> set[str]:
+def joined(pairs: list[tuple[Cases, Cases]]) -> Cases:
+    return [case for pair in pairs for told in pair for case in told]
+
+
+EVERY = SEEN + ASIDE + joined(LATER + LATEST)
+
+
+def programs(told: Cases) -> set[str]:
     return {case["program"] for case in told}
 
 
@@ -45,11 +59,15 @@ def test_every_third_agent_by_name_is_kept_aside_with_all_its_screens() -> None:
     assert programs(ASIDE).isdisjoint(programs(SEEN))
 
 
-def test_a_third_of_the_later_agents_is_aside_by_lot_with_all_its_screens() -> None:
-    for told, held in [(LATER, LATER_ASIDE), (NEWEST, NEWEST_ASIDE), (LAYOUT, LAYOUT_ASIDE)]:
+def test_a_third_of_the_later_ones_is_aside_by_lot_with_all_its_screens() -> None:
+    for told, held in LATER + LATEST + CLASSIC:
+        assert programs(held).isdisjoint(programs(told)), programs(held)
+        assert len({case["id"] for case in told + held}) == len(told + held), programs(held)
+    for told, held in LATER + CLASSIC:
+        assert len(programs(held)) == len(programs(told + held)) // 3, programs(held)
+    for told, held in LATER:
         named = sorted(programs(told + held))
-        assert programs(held) == set(random.Random(20261123).sample(named, len(named) // 3)), (told, held)
-        assert programs(held).isdisjoint(programs(told)), (told, held)
+        assert programs(held) == set(random.Random(20261123).sample(named, len(named) // 3)), programs(held)
 
 
 def test_what_is_sealed_no_reader_takes_by_itself() -> None:
@@ -57,18 +75,30 @@ def test_what_is_sealed_no_reader_takes_by_itself() -> None:
 
     Of the newest, Cline has signatures and screens of its own.
     """
-    assert (programs(LATER + LATER_ASIDE + NEWEST + NEWEST_ASIDE + LAYOUT + LAYOUT_ASIDE) - {"cline"}).isdisjoint(
-        program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))
-    )
+    open_ones = {program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))}
+    assert (programs(joined(LATER + LATEST)) - {"cline"}).isdisjoint(open_ones)
     read = {Path(item.path).name for item in items(TESTS / "corpus", []) if isinstance(item, Line)}
     later = {"unseen-agents.jsonl", "unseen-agents-aside.jsonl", "unseen-classic.jsonl", "unseen-classic-aside.jsonl"}
     assert {name for name in read if "unseen" in name} == later
+
+
+def test_no_other_corpus_holds_one_of_the_classic_programs() -> None:
+    known = {program for file in (TESTS / "corpus").glob("*.jsonl") for program in programs(cases(file.name))}
+    known |= programs(LATER[0][0])
+    for pair in CLASSIC:
+        assert known.isdisjoint(programs(joined([pair])))
+        known |= programs(joined([pair]))
 
 
 def test_each_screen_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
     for case in EVERY:
         assert case["probe_1s"]["tty_wait_samples"] == 5 and case["tty"]["icanon"] is not None, case["id"]
         assert not OF_A_MACHINE.search(case["screen"] + case["pane_title"]), case["id"]
+    for case in joined(CLASSIC):
+        probe = case["probe_1s"]
+        assert probe["tty_wait_samples"] == 5 and probe["cpu_ms"] is not None, case["id"]
+        assert case["proc"] and case["tty"]["icanon"] is not None and case["version"], case["id"]
+        assert not OF_ANOTHER.search(case["screen"] + case["pane_title"]), case["id"]
 
 
 def test_each_agent_has_a_scene_and_an_exact_version() -> None:
@@ -76,34 +106,3 @@ def test_each_agent_has_a_scene_and_an_exact_version() -> None:
     assert scenes.keys() == PINNED.keys()
     told = {(scenes[name]["program"], pin["version"]) for name, pin in PINNED.items()}
     assert told == {(case["program"], case["version"]) for case in EVERY}
-
-
-# --- classic programs that no other corpus holds ---
-# Folders of users as well: the capture's own is /home/dev.
-OF_ANOTHER = re.compile(rf"/tmp/|/root\b|{re.escape(str(TESTS.parents[1]))}/|/home/(?!dev\b)\w")
-CLASSIC, CLASSIC_ASIDE = cases("unseen/unseen-classic.jsonl"), cases("unseen/unseen-classic-aside.jsonl")
-FRESH, FRESH_ASIDE = cases("unseen/layout-classic.jsonl"), cases("unseen/layout-classic-aside.jsonl")
-OTHERS = [
-    path.relative_to(TESTS / "corpus")
-    for path in (*(TESTS / "corpus").glob("*.jsonl"), (TESTS / "corpus") / "unseen/unseen-agents.jsonl")
-]
-
-
-def test_a_third_of_the_classic_programs_is_kept_aside_with_all_its_screens() -> None:
-    for seen, aside in ((CLASSIC, CLASSIC_ASIDE), (FRESH, FRESH_ASIDE)):
-        assert programs(aside).isdisjoint(programs(seen)) and len(programs(aside)) == len(programs(seen + aside)) // 3
-        assert len({case["id"] for case in seen + aside}) == len(seen + aside)
-
-
-def test_no_other_corpus_holds_one_of_the_programs() -> None:
-    known = {case["program"] for path in OTHERS for case in cases(path)}
-    assert known.isdisjoint(programs(CLASSIC + CLASSIC_ASIDE))
-    assert (known | programs(CLASSIC + CLASSIC_ASIDE)).isdisjoint(programs(FRESH + FRESH_ASIDE))
-
-
-def test_each_screen_of_a_classic_program_has_what_the_kernel_said_and_nothing_of_the_machine() -> None:
-    for case in CLASSIC + CLASSIC_ASIDE + FRESH + FRESH_ASIDE:
-        probe = case["probe_1s"]
-        assert probe["tty_wait_samples"] == 5 and probe["cpu_ms"] is not None, case["id"]
-        assert case["proc"] and case["tty"]["icanon"] is not None and case["version"], case["id"]
-        assert not OF_ANOTHER.search(case["screen"] + case["pane_title"]), case["id"]

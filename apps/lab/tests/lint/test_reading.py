@@ -77,8 +77,6 @@ def test_reading_takes_any_text(text: str, around: str, at: int) -> None:
 
 def test_what_was_refused_is_not_judged(tmp_path: Path) -> None:
     """A hit of a signature whose clause was left out proves nothing."""
-    from stallkit_lab.lint.runner import lint_path
-
     file = tmp_path / "signatures.toml"
     file.write_text(
         'format = 1\n[[signature]]\nid = "a"\ntitle = "a"\nstate = "working"\nall_of = ["xyz", { pattern = "(" }]\n'
@@ -89,8 +87,6 @@ def test_what_was_refused_is_not_judged(tmp_path: Path) -> None:
 
 def test_screens_of_a_signature_that_cannot_be_read_prove_nothing() -> None:
     """They are not called out of place either, but for a name that says nothing."""
-    from stallkit_lab.lint.runner import lint_path
-
     found = lint_path(BROKEN_PACKS / "lost_signature", thorough=False).findings
     assert [(one.code, one.line, one.signature) for one in found] == [("SK405", None, "lost"), ("SK002", 16, "lost")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +180,6 @@ def test_a_recheck_without_its_program_is_noted(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "redos_linter", None)
     signature = Signature(id="a", title="", state="working", all_of=[Clause(pattern="x.*y.*z.*!")])
     assert lint(Pack("p", signatures=[signature])).notes == (runaways.MISSING,)

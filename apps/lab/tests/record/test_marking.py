@@ -12,8 +12,8 @@ from typing import Callable, Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_lab.notes import LETTERS
 from stallkit_lab.record.marking import Listener, MarkKeys, Typed, give
+from stallkit_lab.record.notes import LETTERS
 
 from stallkit.daemon import DaemonRefused
 from stallkit.daemon_socket import ask

@@ -8,8 +8,8 @@ from base64 import b64encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stallkit_lab.record.asciicast import Event, Header, Problems
+from stallkit_lab.record.cast import Player
 from stallkit_lab.record.mask import HOLD, KEY_TEXT, StreamMask, mask
-from stallkit_lab.record.player import Player
 
 from stallkit.redact.redact import MASK, redact
 from stallkit.terminal.text import cells, strip

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recordings import FACTS, facts, session, write
 from stallkit_lab.record.asciicast import Event, Header, Problems
-from stallkit_lab.record.cast import Recording
-from stallkit_lab.record.player import Player
+from stallkit_lab.record.cast import Player, Recording
 from stallkit_lab.record.replay import Timeline, looks, timeline
 
 from stallkit import Engine

@@ -26,6 +26,7 @@ from stallkit_lab.evaluate import compare, corpus
 from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit_lab.evaluate.evaluation import GROUP_FIGURES, GROUPS, worst
 from stallkit_lab.evaluate.report_html import page
+from stallkit_lab.told import name_problems, number
 
 __all__ = ["eval_command", "show_tables"]
 
@@ -53,9 +54,8 @@ def show_tables(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[
         _groups(console, by, rows)
     for sort, misses in worst.items():
         if misses:
-            console.print(
-                Text.assemble("\n", (_TITLES[sort], "bold"), "" if sort == "wrong_keys" else ", gravest first")
-            )
+            order = "" if sort == "wrong_keys" else ", gravest first"
+            console.print(Text.assemble("\n", (_TITLES[sort], "bold"), order))
             for miss in misses:
                 _miss(console, miss)
     if "left_out" in result:
@@ -70,10 +70,10 @@ def show_tables(result: Mapping[str, Any], worst: Mapping[str, Sequence[Mapping[
 
 def _table(console: Console, *columns: str) -> Table:
     table = Table(box=ruled(console), header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for number, column in enumerate(columns):
+    for place, column in enumerate(columns):
         longest = max(map(len, column.split()), default=0)
-        justify: Literal["left", "right"] = "right" if number else "left"
-        table.add_column(column, overflow="fold", no_wrap=not number, min_width=longest, justify=justify)
+        justify: Literal["left", "right"] = "right" if place else "left"
+        table.add_column(column, overflow="fold", no_wrap=not place, min_width=longest, justify=justify)
     return table
 
 
@@ -98,9 +98,7 @@ def _interval(bounds: Sequence[float] | None) -> str:
 
 
 def _figures(console: Console, result: Mapping[str, Any]) -> None:
-    table = _table(
-        console, f"{result['cases']} case{'' if result['cases'] == 1 else 's'}", "", "95 % interval", "counted"
-    )
+    table = _table(console, number(result["cases"], "case"), "", "95 % interval", "counted")
     for name in ("waiting", "sure"):
         cells = result[name]
         tp, fp, fn = cells["tp"], cells["fp"], cells["fn"]
@@ -222,14 +220,9 @@ _CLUSTER = re.compile(r"dask://(?P<address>(?:[\w.-]+|\[[0-9a-fA-F:]+\]):\d+)/?"
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with every miss as a screen."
 )
 @click.option(
-    "--worst",
-    "count",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
+    "--worst", "count", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
     help="Show N errors of each sort.",
-)
+)  # fmt: skip
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Judge in N processes.")
 @click.option("--engine", metavar="dask://HOST:PORT", help="Judge on a Dask cluster.")
 @click.pass_context
@@ -260,10 +253,9 @@ def eval_command(
         raise click.UsageError("--jobs and --engine exclude each other")
     before = None if baseline is None else compare.read(baseline)
     packs = installed_engine()
+    options = EvalOptions(screen_only, holdout is not None, jobs, cluster)
     with _Bar(paths) as bar:
-        found = evaluate_paths(
-            paths, packs.packs, EvalOptions(screen_only, holdout is not None, jobs, cluster), bar.add
-        )
+        found = evaluate_paths(paths, packs.packs, options, bar.add)
     result = found.as_object(by)
     result["problems"] = [*map(str, packs.problems), *result["problems"]]
     change = None if before is None else compare.compare(before, found.predictions, tolerance, found.settings)
@@ -279,7 +271,7 @@ def eval_command(
         print_json(result)
     else:
         show_tables(result, worst(found.predictions, count))
-    _name_problems(result)
+    name_problems(result["problems"], _SHOWN_PROBLEMS)
     ctx.exit(Exit.FINDINGS if result["problems"] or (change and change.regressions) else Exit.OK)
 
 
@@ -328,11 +320,3 @@ def _address(engine: str | None) -> str | None:
     if match is None:
         raise click.UsageError(f"--engine {engine!r}: write dask://HOST:PORT")
     return match["address"]
-
-
-def _name_problems(result: dict[str, Any]) -> None:
-    problems = result["problems"]
-    for problem in problems[:_SHOWN_PROBLEMS]:
-        click.echo(f"stallkit: {shown(problem)}", err=True)
-    if len(problems) > _SHOWN_PROBLEMS:
-        click.echo(f"stallkit: {len(problems) - _SHOWN_PROBLEMS} more problems; --json lists them all", err=True)

@@ -1,33 +1,30 @@
-"""``stallkit record``, ``mark`` and ``capture``: save sessions and screens, with what was true of them."""
+"""``stallkit record`` and ``mark``: save sessions, with what was true of them."""
 
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
 
-from stallkit.cli.common import TARGET, Duration, must_be_there, print_json, reach, session_options, shown
+from stallkit.cli.common import Duration, must_be_there, print_json, session_options, shown
 from stallkit.cli.speech import note, say
-from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError, StoreError
-from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
-from stallkit_lab.capture import at_rest, captured
-from stallkit_lab.notes import read_marker
 from stallkit_lab.record.asciicast import MAX_SIDE, Header
 from stallkit_lab.record.marking import Listener, MarkKeys, give
+from stallkit_lab.record.notes import read_marker
 from stallkit_lab.record.record_pane import PaneRecorder
 from stallkit_lab.record.recorder import Interrupted, record_program, terminal_size
-from stallkit_lab.record.recording import RecordingWriter, new_file
+from stallkit_lab.record.recording import RecordingWriter
+from stallkit_lab.told import number
 
-__all__ = ["capture_command", "mark_command", "record_command"]
+__all__ = ["mark_command", "record_command"]
 
 _PANE = "tmux:"
 
@@ -92,37 +89,32 @@ def record_command(
         raise click.UsageError("--size is for commands: a pane has its own")
     path = output or Path(time.strftime("stallkit-%Y%m%d-%H%M%S.cast"))
     keys = _keys(mark_key)
-    if pane:
-        options = Options(socket_name, socket_path)
-        with PaneRecorder(words[0], options) as recorder:
-            header = Header(recorder.size, cast_version, int(time.time()), recorder.title, term="screen-256color")
-            recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
-            listener = _listener(recording)
-            note(f"stallkit: recording {shown(words[0])} to {shown(path)}; Ctrl-C ends it")
-            status = None
-            try:
-                status = recorder.record(recording, for_s=for_s, listener=listener)
-            except (KeyboardInterrupt, Interrupted):
-                pass  # the way to end it
-            finally:
-                _close(recording, listener, status)
-    else:
-        must_be_there(words[0])
-        attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
-        wanted = _size(size) or terminal_size()
-        header = Header(wanted, cast_version, int(time.time()), None, shlex.join(words), "xterm-256color")
+    status = None
+    with ExitStack() as stack:
+        recorder: PaneRecorder | None = None
+        if pane:
+            recorder = stack.enter_context(PaneRecorder(words[0], Options(socket_name, socket_path)))
+            wanted, title, command, term = recorder.size, recorder.title, None, "screen-256color"
+        else:
+            must_be_there(words[0])
+            wanted, title, command, term = _size(size) or terminal_size(), None, shlex.join(words), "xterm-256color"
+        header = Header(wanted, cast_version, int(time.time()), title, command, term)
         recording = RecordingWriter(path, header, redacts=not no_redact, overwrite=overwrite)
         listener = _listener(recording)
-        status = None
         try:
-            if attended:
-                letters = f"{mark_key} and w, k, i, q or e"
-                note(f"stallkit: recording to {shown(path)}")
-                note(f"stallkit: {letters} marks waiting, working, idle, quota or ended")
-            status = record_program(
-                words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
-                for_s=for_s, listener=listener,
-            )  # fmt: skip
+            if recorder is not None:
+                note(f"stallkit: recording {shown(words[0])} to {shown(path)}; Ctrl-C ends it")
+                with suppress(KeyboardInterrupt, Interrupted):  # the way to end it
+                    status = recorder.record(recording, for_s=for_s, listener=listener)
+            else:
+                attended = sys.stdin is not None and os.isatty(0) and os.isatty(1)
+                if attended:
+                    note(f"stallkit: recording to {shown(path)}")
+                    note(f"stallkit: {mark_key} and w, k, i, q or e marks waiting, working, idle, quota or ended")
+                status = record_program(
+                    words, recording, size=wanted, keys=keys if attended else None, follows=size is None,
+                    for_s=for_s, listener=listener,
+                )  # fmt: skip
         except Interrupted:
             raise KeyboardInterrupt from None
         finally:
@@ -142,7 +134,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
         recording.path.unlink(missing_ok=True)
         return
     lost = f", {recording.lost_bytes:,} bytes lost" if recording.lost_bytes else ""
-    marked = "1 marker" if recording.markers == 1 else f"{recording.markers} markers"
+    marked = number(recording.markers, "marker")
     note(f"stallkit: recorded {recording.seconds:.1f} s, {marked}{lost}: {shown(str(recording.path))}")
 
 
@@ -195,101 +187,3 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
         print_json({"version": 1, "file": path, "at": at, "label": label})
     else:
         say(f"{label} at {at:.1f} s in {shown(path)}")
-
-
-@click.command("capture")
-@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
-@click.option("-o", "--output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@click.option("--program", metavar="NAME", help="The program on the screen; by default the foreground process.")
-@click.option("--version", metavar="VERSION", help="Of the program.")
-@click.option("--label", metavar="STATE[:KIND]", help="What is true of it, so that `stallkit eval` can use it.")
-@click.option("--note", metavar="TEXT", help="For the reader.")
-@click.option("--no-redact", is_flag=True, help="Do not mask what looks like a token or key.")
-@click.option("--keep-title", is_flag=True, help="Keep the terminal's title, which often names machine and folder.")
-@click.option("--keep-host", is_flag=True, help="Keep this machine's name where the screen shows it.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, the file's content in it.")
-@session_options
-def capture_command(
-    target: str,
-    output: str,
-    overwrite: bool,
-    program: str | None,
-    version: str | None,
-    label: str | None,
-    note: str | None,
-    no_redact: bool,
-    keep_title: bool,
-    keep_host: bool,
-    as_json: bool,
-    socket_name: str | None,
-    socket_path: str | None,
-) -> None:
-    """Save the screen of a session with a front block: size, cursor, program, and facts from the kernel.
-
-    Left out unless asked for: the title, and this machine's name.  What looks like a credential is masked.
-
-    \b
-    Exit codes: 0 saved; 1 could not look, or the file exists already; 4 it ended; 64 usage.
-    Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
-    """
-    state, kind = _label(label)
-    if output != "-" and not overwrite and Path(output).exists():
-        raise click.ClickException(f"{output} exists already; name another, or give --overwrite")
-    transport = reach(target, socket_name, socket_path, or_path=True)
-    try:
-        seen = at_rest(transport)
-    finally:
-        transport.close()
-    how = f"{transport.target.partition(':')[0]}, {time.strftime('%Y-%m-%d')}"
-    content = captured(
-        seen, redacts=not no_redact, title=keep_title, host=None if keep_host else platform.node(),
-        program=program or seen.foreground, version=version, captured=how,
-        state=state, kind=kind, note=note,
-    )  # fmt: skip
-    if as_json:
-        print_json({"version": 1, "target": seen.target, "file": output, "content": content})
-    elif output == "-":
-        click.echo(content, nl=False)
-    if output != "-":
-        _write(Path(output), content, overwrite)
-        if not as_json:
-            say(shown(_said(output, seen, content, keep_title)))
-
-
-def _said(output: str, seen: Snapshot, content: str, keep_title: bool) -> str:
-    """What was written, in a line: whoever shares the file wants to know what is in it."""
-    size, cursor = seen.screen.size, seen.screen.cursor
-    left = seen.screen.title is not None and not keep_title
-    changed = content.split("---\n", 2)[2].rstrip("\n") != "\n".join(seen.screen.lines).rstrip("\n")
-    parts = [
-        f"wrote {output}:",
-        f"{size.columns}x{size.rows}," if size else "size unknown,",
-        f"cursor at column {cursor.column} of row {cursor.row}," if cursor else "no cursor,",
-        f"{seen.foreground} in the foreground" if seen.foreground else "no program known",
-        "; the title is left out" if left else "",
-        "; names or credentials on it are masked" if changed else "",
-    ]
-    return " ".join(parts).replace(" ;", ";").rstrip()
-
-
-def _write(path: Path, content: str, overwrite: bool) -> None:
-    """Write the file; remove one that could not be written whole, unless it existed before."""
-    opened = new_file(path, "screen", overwrite=overwrite)
-    try:
-        with os.fdopen(opened, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(content)
-    except OSError as error:
-        if not overwrite:
-            path.unlink(missing_ok=True)
-        raise StoreError("screen", str(path), error.strerror or str(error), "check disk space") from error
-
-
-def _label(text: str | None) -> tuple[State | None, Kind | None]:
-    if text is None:
-        return None, None
-    try:
-        label = read_marker(text)
-    except ValueError as error:
-        raise click.UsageError(f"--label: {error}") from error
-    return label.state, label.kind

@@ -11,13 +11,13 @@ import signal
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
@@ -33,18 +33,7 @@ from stallkit_lab.evaluate.evaluation import groups, tally
 from stallkit_lab.evaluate.holdout import installed_package_dirs, left_out, named_by
 from stallkit_lab.evaluate.prediction import Prediction, judge_case
 
-__all__ = [
-    "Chunk",
-    "Evaluation",
-    "EvalOptions",
-    "NAMED",
-    "Settings",
-    "evaluate_paths",
-    "here",
-    "judge_chunk",
-    "on_cluster",
-    "on_processes",
-]
+__all__ = ["EvalOptions", "Evaluation", "Settings", "evaluate_paths", "judge_chunk", "on_cluster", "on_processes"]
 
 NAMED = 1_000  # unreadable cases listed by name; the rest is counted, or a file of garbage would fill the memory
 
@@ -95,7 +84,8 @@ def evaluate_paths(
 ) -> Evaluation:
     """Judge every case in these corpora; the result is the same with every backend.
 
-    Raises StallkitError where the backend does not work; unreadable cases are in `problems`.
+    `on_done` is called with how many more cases are judged.  Raises StallkitError where the backend does not work;
+    unreadable cases are in `problems`.
     """
     unread: list[StallkitError] = []
     skipped: list[str] = []
@@ -105,10 +95,17 @@ def evaluate_paths(
     predictions: list[Prediction] = []
     unreadable: list[str] = []
     broken = 0
-    for chunk in _case_chunks(settings, items, how, on_done):
+    if how.cluster is not None:
+        chunks = on_cluster(settings, items, how.cluster)
+    elif how.jobs > 1:
+        chunks = on_processes(settings, items, how.jobs)
+    else:
+        chunks = (judge_chunk(settings, some) for some in _some(items))
+    for chunk in chunks:
         predictions += chunk.predictions
         broken += len(chunk.problems)
         unreadable += chunk.problems[: NAMED - len(unreadable)]
+        on_done(len(chunk.predictions) + len(chunk.problems))
     problems = [*map(str, unread), *unreadable]
     if broken > len(unreadable):
         problems.append(f"{broken - len(unreadable)} more cases cannot be read")
@@ -119,16 +116,6 @@ def evaluate_paths(
     if named is not None:
         without = {redact(name): gone for name in programs if (gone := sorted(left_out(name, named)))}
     return Evaluation(tuple(packs), how, tuple(predictions), tuple(problems), tuple(skipped), without)
-
-
-def _case_chunks(
-    settings: Settings, items: Iterator[corpus.Item], how: EvalOptions, on_done: Callable[[int], None]
-) -> Iterator[Chunk]:
-    if how.cluster is not None:
-        return on_cluster(settings, items, how.cluster, on_done)
-    if how.jobs > 1:
-        return on_processes(settings, items, how.jobs, on_done)
-    return here(settings, items, on_done)
 
 
 CHUNK = 64  # cases: some 30 ms of work, so that sending them costs little
@@ -158,7 +145,7 @@ class Chunk:
 
 def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
     """Read and judge some cases."""
-    engines = _engines(settings)
+    engine_for = _engine_for(settings)
     predictions: list[Prediction] = []
     problems: list[str] = []
     for item in items:
@@ -169,61 +156,32 @@ def judge_chunk(settings: Settings, items: Sequence[Item]) -> Chunk:
         else:
             look = case.screen_only if settings.screen_only else case
             # What a classifier has learnt cannot be left out for one program, so all of it is.
-            predictions.append(judge_case(look, engines.of(case.program), SILENT if settings.named else None))
+            predictions.append(judge_case(look, engine_for(case.program), SILENT if settings.named else None))
     return Chunk(tuple(predictions), tuple(problems))
 
 
-class _Engines:
-    """One engine for each distinct set of held-out signatures."""
+@lru_cache(maxsize=4)
+def _engine_for(settings: Settings) -> Callable[[str], Engine]:
+    """The engine for each program: one for each distinct set of held-out signatures."""
+    named = dict(settings.named or ())
 
-    def __init__(self, settings: Settings) -> None:
-        self._packs = settings.packs
-        self._named = None if settings.named is None else dict(settings.named)
-        self._of_program: dict[str, Engine] = {}
-        self._without: dict[frozenset[str], Engine] = {}
+    @cache
+    def without(gone: frozenset[str]) -> Engine:
+        return Engine(_less(pack, gone) for pack in settings.packs)
 
-    def of(self, program: str) -> Engine:
-        engine = self._of_program.get(program)
-        if engine is None:
-            gone = left_out(program, self._named) if self._named else frozenset()
-            engine = self._without.get(gone)
-            if engine is None:
-                engine = self._without[gone] = Engine(_less(pack, gone) for pack in self._packs)
-            self._of_program[program] = engine
-        return engine
-
-
-_engines = lru_cache(maxsize=4)(_Engines)
+    return cache(lambda program: without(left_out(program, named)))
 
 
 def _less(pack: Pack, gone: frozenset[str]) -> Pack:
     return evolve(pack, signatures=[one for one in pack.signatures if f"{pack.name}:{one.id}" not in gone])
 
 
-class _Future(Protocol):
-    def result(self) -> Chunk: ...
-
-
-Submit = Callable[[Sequence[Item]], _Future]
-
-
-def here(
-    settings: Settings, items: Iterable[Item], on_done: Callable[[int], None] = lambda done: None
-) -> Iterator[Chunk]:
-    """The predictions, chunk by chunk, from this process; `on_done` is called with the number of cases in each."""
-    for chunk in _chunks(items):
-        yield judge_chunk(settings, chunk)
-        on_done(len(chunk))
-
-
-def on_processes(
-    settings: Settings, items: Iterable[Item], jobs: int, on_done: Callable[[int], None] = lambda done: None
-) -> Iterator[Chunk]:
-    """The same from `jobs` processes.  Raises StallkitError if one of them ends early."""
+def on_processes(settings: Settings, items: Iterable[Item], jobs: int) -> Iterator[Chunk]:
+    """The cases judged by `jobs` processes, chunk by chunk.  Raises StallkitError if one of them ends early."""
     # Spawned: a fork would copy the locks of the caller's threads, held or not.
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(settings,))
     try:
-        yield from _in_order(lambda chunk: pool.submit(_continue, chunk), items, jobs, on_done)
+        yield from _in_order(lambda chunk: pool.submit(_continue, chunk), items, jobs)
     except BrokenProcessPool as error:
         raise StallkitError("evaluation", "worker", "it ended early", "try --jobs 1, which shows why") from error
     finally:
@@ -242,9 +200,7 @@ def _continue(items: Sequence[Item]) -> Chunk:
     return judge_chunk(_own[0], items)
 
 
-def on_cluster(
-    settings: Settings, items: Iterable[Item], address: str, on_done: Callable[[int], None] = lambda done: None
-) -> Iterator[Chunk]:
+def on_cluster(settings: Settings, items: Iterable[Item], address: str) -> Iterator[Chunk]:
     """The same from the workers of a running Dask scheduler, HOST:PORT.
 
     Raises StallkitError where distributed is not installed, the scheduler does not answer or has no worker, or a
@@ -266,9 +222,7 @@ def on_cluster(
                 other = ", ".join(sorted(versions - {_versions()}))
                 raise ValueError(f"its workers have stallkit {other}, this is {_versions()}")
             shared = client.scatter(settings, broadcast=True)
-            yield from _in_order(
-                lambda chunk: client.submit(judge_chunk, shared, chunk, pure=False), items, threads, on_done
-            )
+            yield from _in_order(lambda some: client.submit(judge_chunk, shared, some, pure=False), items, threads)
     except Exception as error:  # distributed and tornado have no common base class
         todo = "check that the scheduler runs, and its workers have this version of stallkit and its classifier"
         why = f"it did not do the work: {type(error).__name__}: {error}"
@@ -285,24 +239,17 @@ def _classifier() -> str | None:
     return None if found is None else str(found)
 
 
-def _in_order(submit: Submit, items: Iterable[Item], workers: int, on_done: Callable[[int], None]) -> Iterator[Chunk]:
-    flying: deque[tuple[int, Any]] = deque()
-    for chunk in _chunks(items):
-        flying.append((len(chunk), submit(chunk)))
+def _in_order(submit: Callable[[list[Item]], Any], items: Iterable[Item], workers: int) -> Iterator[Chunk]:
+    flying: deque[Any] = deque()  # futures
+    for some in _some(items):
+        flying.append(submit(some))
         if len(flying) >= workers * _AHEAD:
-            yield _landed(flying, on_done)
+            yield flying.popleft().result()
     while flying:
-        yield _landed(flying, on_done)
+        yield flying.popleft().result()
 
 
-def _landed(flying: deque[tuple[int, Any]], on_done: Callable[[int], None]) -> Chunk:
-    count, future = flying.popleft()
-    chunk: Chunk = future.result()
-    on_done(count)
-    return chunk
-
-
-def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+def _some(items: Iterable[Item]) -> Iterator[list[Item]]:
     rest = iter(items)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
+    while some := list(islice(rest, CHUNK)):
+        yield some

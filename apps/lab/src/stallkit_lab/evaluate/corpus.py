@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from stallkit.detect.signature import Kind, Pack, State
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import PackError, StallkitError, StoreError
 from stallkit.packs.pack_file import read_pack
 from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
@@ -143,6 +143,4 @@ def _signature_label(signatures: Path, file: Path) -> Label:
     return Label(one.state, one.kind)
 
 
-@cache
-def _pack(path: Path) -> Pack:
-    return read_pack(path)
+_pack = cache(read_pack)

@@ -36,25 +36,23 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Prediction], bool]], ...] = (
 )
 
 
-def page(result: Mapping[str, Any], predictions: Sequence[Prediction], made: datetime | None = None) -> str:
-    """The page of a result, as `Evaluation.as_object` gives it, and of its cases; `made` is the time, now if None."""
+def page(result: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:
+    """The page of a result, as `Evaluation.as_object` gives it, and of its cases."""
     ranked = sorted(predictions, key=lambda one: (one.certainty != "sure", one.hard))
     sections = [(id, title, [one for one in ranked if belongs(one)]) for id, title, belongs in _SECTIONS]
     sections = [section for section in sections if section[2]]
     packs = ", ".join(f"{name} {version}" for name, version in result["settings"]["packs"].items())
     facts = "the screen only" if result["settings"]["screen_only"] else "screen and facts"
     left_out = "; each program judged without signatures made from it alone" if "left_out" in result else ""
+    problems = len(result["problems"])
     template, script = Template(_file("report.html")), _file("report.js")
     return template.substitute(
         script=script,
         digest=b64encode(sha256(script.encode()).digest()).decode(),  # the browser runs no other one
         title=f"stallkit eval: {result['cases']} cases",
         counts=_counts(sections, len(predictions)),
-        summary=_safe(
-            f"{_stamp(made)}. Packs {packs}; {facts}{left_out}. {len(result['problems'])} problems in the input."
-        ),
-        links="".join(f'<a href="#{id}">{title} ({len(ones)})</a>' for id, title, ones in sections)
-        + '<a href="#figures">Figures</a>',
+        summary=_safe(f"{_stamp()}. Packs {packs}; {facts}{left_out}. {problems} problems in the input."),
+        links="".join(f'<a href="#{id}">{title} ({len(ones)})</a>' for id, title, ones in sections),
         places=_places([one for _, _, ones in sections for one in ones], predictions),
         figures=_figures(result),
         confusion=_picture(result["states"]["confusion"]),
@@ -69,8 +67,8 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _stamp(made: datetime | None) -> str:
-    return f"Made {made or datetime.now().astimezone():%Y-%m-%d %H:%M} with stallkit {own_version()}"
+def _stamp() -> str:
+    return f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M} with stallkit {own_version()}"
 
 
 def _counts(sections: Sequence[tuple[str, str, Sequence[Prediction]]], cases: int) -> str:
@@ -108,13 +106,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _figures(result: Mapping[str, Any]) -> str:
     rows: list[Sequence[object]] = []
     for name in ("waiting", "sure"):
-        for figure in ("precision", "recall", "f1"):
-            rows.append(
-                (
-                    f"{name}: {'F1' if figure == 'f1' else figure}",
-                    *_with_interval(result[name], figure, f"{figure}_interval"),
-                )
-            )
+        for figure, label in {"precision": "precision", "recall": "recall", "f1": "F1"}.items():
+            rows.append((f"{name}: {label}", *_with_interval(result[name], figure, f"{figure}_interval")))
     for name in ("states", "kinds"):
         rows.append((f"{name} right", *_with_interval(result[name], "accuracy", "interval")))
     keys = [(name, result["right_keys"][name], wrong) for name, wrong in result["wrong_keys"].items()]
@@ -179,10 +172,8 @@ def _changes(change: Mapping[str, Any]) -> str:
     rows = [(name, _number(old), _number(new)) for name, (old, new) in change["figures"].items()]
     worse = "".join(f'<li class="wrong">{_safe(one)}</li>' for one in change["regressions"])
     worse = f"<details><summary>{len(change['regressions'])} regressions</summary><ul>{worse}</ul></details>"
-    counts = ", ".join(
-        f"{len(change[name])} {name.replace('_', ' ')}"
-        for name in ("became_right", "became_wrong", "appeared", "vanished")
-    )
+    sorts = ("became_right", "became_wrong", "appeared", "vanished")
+    counts = ", ".join(f"{len(change[name])} {name.replace('_', ' ')}" for name in sorts)
     table = _table(("same cases", "before", "now"), rows)
     return f'<h2>Against the baseline</h2><p>{counts}</p>{worse}<div class="columns">{table}</div>'
 
@@ -195,10 +186,7 @@ def _section(id: str, title: str, ones: Sequence[Prediction]) -> str:
 def _miss(one: Prediction) -> str:
     true = f"{one.true_state} {one.true_kind or ''}".strip()
     said = f"{one.state} {one.kind or ''}".strip()
-    notes = [
-        f"signature {one.signature}" if one.signature else "no signature",
-        *(["labelled hard"] if one.hard else []),
-    ]
+    notes = [f"signature {one.signature}" if one.signature else "no signature", *["labelled hard"] * one.hard]
     notes += [f"wrong key by policy {name}" for name in wrong_keys(one)]
     reasons = "".join(f"<li>{_safe(reason)}</li>" for reason in one.reasons)
     return (

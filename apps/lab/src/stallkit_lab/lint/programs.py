@@ -8,7 +8,7 @@ tells.  For packs that name no program of their own.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -41,20 +41,15 @@ class Count:
         return {"signature": self.signature, "clause": clause, "right": self.right, "wrong": self.wrong}
 
 
-def counted(
-    pack: Pack, cases: Sequence[Case], tell: Callable[[float, str], None] = lambda part, what: None
-) -> tuple[Count, ...]:
+def counted(pack: Pack, cases: Sequence[Case]) -> tuple[Count, ...]:
     """The counts of each signature and of each of its `all_of` clauses, in the order of the pack.
-
-    `tell` hears which part of the cases was looked at.
 
     >>> counted(Pack("acme", signatures=[]), [])
     ()
     """
     engine = Engine([pack])
     programs: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
-    for number, case in enumerate(cases):
-        tell(number / len(cases), case.program)
+    for case in cases:
         for report in engine.explain(case.snapshot.screen):
             signature = report.rule.signature
             right = _is_right(signature, case.label)

@@ -86,7 +86,7 @@ def lint_path(path: Path, thorough: bool = True, cases: Sequence[Case] = ()) -> 
     if len(files) != 1:
         why = f"{len(files)} files {_FILE} in it: name one" if files else f"there is no {_FILE} in it"
         return _broken(path.name, str(path), why)
-    return _lint_file(files[0], files[0], thorough, cases=cases)
+    return _lint_file(files[0], thorough, cases=cases)
 
 
 def lint_installed(
@@ -99,7 +99,7 @@ def lint_installed(
             file = _home(pack)
             if file is None:
                 return lint(pack, packs.packs, thorough, cases)
-            return _lint_file(file[0], file[1], thorough, pack, cases)
+            return _lint_file(file, thorough, pack, cases)
     for problem in packs.problems:
         if isinstance(problem, PackLoadError) and name in (problem.entry_point, problem.distribution):
             return _broken(name, problem.distribution, problem.why)
@@ -108,12 +108,9 @@ def lint_installed(
 
 def examples_of(pack: Pack) -> tuple[Example, ...]:
     """Every example of an installed pack: those in its file, and its screens where it has a file."""
-    home = _home(pack)
-    if home is None:
-        return Subject(pack, pack.name).examples
-    file = home[0]
+    file = _home(pack)
     screens = file.parent / "screens" if isinstance(file, Path) else None
-    return Subject(pack, home[1], screens=screens).examples
+    return Subject(pack, str(file or pack.name), screens=screens).examples
 
 
 def _files(folder: Path) -> Iterable[Path]:
@@ -128,19 +125,18 @@ def _broken(name: str, file: str, why: str) -> Linted:
     return Linted(name, (Finding("SK001", CODES["SK001"].level, why, name, file),))
 
 
-def _lint_file(
-    file: Traversable, shown: object, thorough: bool, pack: Pack | None = None, cases: Sequence[Case] = ()
-) -> Linted:
+def _lint_file(file: Traversable, thorough: bool, pack: Pack | None = None, cases: Sequence[Case] = ()) -> Linted:
     screens = file.parent / "screens" if isinstance(file, Path) else None  # a pack in an archive has its file alone
-    default = pack.name if pack else Path(str(shown)).parent.name.removeprefix("stallkit_")
+    shown = str(file)
+    default = pack.name if pack else Path(shown).parent.name.removeprefix("stallkit_")
     try:
         text = file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        return Linted(default, (Finding("SK001", CODES["SK001"].level, "not UTF-8", default, str(shown), line),))
+        return Linted(default, (Finding("SK001", CODES["SK001"].level, "not UTF-8", default, shown, line),))
     except OSError as error:
-        return _broken(default, str(shown), error.strerror or str(error))
-    subject = _with_agents(read_subject(text, str(shown), default, screens, installed().packs), file)
+        return _broken(default, shown, error.strerror or str(error))
+    subject = _with_agents(read_subject(text, shown, default, screens, installed().packs), file)
     found = lint_subject(subject, thorough, cases)
     stays, notes = sorted_out(found.findings, text, subject)
     return evolve(found, findings=in_order(stays), notes=(*found.notes, *notes))
@@ -156,15 +152,15 @@ def _with_agents(subject: Subject, file: Traversable) -> Subject:
     return evolve(subject, pack=subject.pack.with_agents(agents))
 
 
-def _home(pack: Pack) -> tuple[Traversable, str] | None:
+def _home(pack: Pack) -> Traversable | None:
     """The file that an installed pack was read from; None for one that is made in Python."""
     for point in find():
         try:
             file = resources.files(point.module) / _FILE
-            if file.is_file() and read_subject(file.read_bytes().decode("utf-8"), "", "").pack.signatures:
-                given = read_subject(file.read_bytes().decode("utf-8"), "", pack.name).pack
-                if given.signatures == pack.signatures:
-                    return file, str(file)
+            if file.is_file():
+                given = read_subject(file.read_bytes().decode("utf-8"), "", pack.name).pack.signatures
+                if given and given == pack.signatures:
+                    return file
         except (ImportError, OSError, UnicodeDecodeError, PackError, TypeError, ValueError):
             continue
     return None

@@ -18,7 +18,7 @@ from stallkit.errors import StoreError
 __all__ = ["FACTS", "LOST", "Event", "Header", "Problems", "encode_header", "events", "header", "Encoder"]
 
 OUTPUT, MARKER, RESIZE, EXIT = "o", "m", "r", "x"
-FACTS = "k"  # facts of the kernel and the terminal while the screen rests, as JSON in a string (`lab/notes.py`)
+FACTS = "k"  # facts of the kernel and the terminal while the screen rests, as JSON in a string (`notes.py`)
 LOST = "l"  # how many bytes of output are missing here
 
 MAX_LINE = 16_000_000  # bytes; an event of a recorder is a read from a terminal, some kilobytes

@@ -1,7 +1,8 @@
-"""Recordings on the disk: read as often as needed with the memory of one line, and as labelled cases."""
+"""Recordings on the disk: read as often as needed with the memory of one line, played, and as labelled cases."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import closing
 from functools import cached_property
@@ -11,17 +12,20 @@ from typing import IO, Generator, Iterator
 from attrs import define, field
 
 from stallkit.errors import StallkitError
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import KernelFacts, Snapshot, TtyFacts
+from stallkit.terminal.marks import MarksReader
+from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.record import asciicast
 from stallkit_lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
-from stallkit_lab.record.intervals import Interval, Marked, marked
-from stallkit_lab.record.player import Player
+from stallkit_lab.record.notes import Interval, Marked, marked, read_facts
 
-__all__ = ["GAP_S", "Recording", "cases"]
+__all__ = ["GAP_S", "Player", "Recording", "cases"]
 
 GAP_S = 0.3  # a screen rests when it is the same for as long as between two looks of a check
 SETTLED_S = 1.0  # a rest of this length is not a pause between two lines of output
+_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})", re.ASCII)
+_STATUS = re.compile(r"-?\d{1,10}", re.ASCII)
 
 
 class Recording:
@@ -69,6 +73,74 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             if not rest or rest.endswith(b"\n"):
                 break
         yield line
+
+
+class Player:
+    """Takes the events of one recording in their order; raises TransportUnavailable where no emulator is installed.
+
+    `rests_since` is the time of the last output.  Facts hold until the next output; without `with_facts`
+    there is only the screen.
+    """
+
+    def __init__(self, made: Header, problems: Problems, *, with_facts: bool = True, target: str = "") -> None:
+        self._emulator: Emulator = GhosttyEmulator(*made.size)
+        self._marks = MarksReader()
+        self._problems, self._with_facts, self._target = problems, with_facts, target
+        self._facts: tuple[KernelFacts | None, TtyFacts | None] = (None, None)
+        self._alive: bool | None = None
+        self._status: int | None = None
+        self.rests_since = 0.0
+
+    def feed(self, event: Event) -> None:
+        """Take one event; one with invalid data is a problem, and is ignored."""
+        match event.code:
+            case asciicast.OUTPUT if event.data:
+                data = event.data.encode("utf-8", "replace")
+                self._emulator.feed(data)
+                self._emulator.replies()  # no program waits for them
+                self._marks.feed(data, event.at)
+                self._facts, self.rests_since = (None, None), event.at
+            case asciicast.RESIZE:
+                self._resize(event)
+            case asciicast.FACTS:
+                try:
+                    self._facts = read_facts(event.data)
+                except ValueError as error:
+                    self._problems.note(event.line, str(error))
+            case asciicast.LOST:
+                self._facts = (None, None)
+            case asciicast.EXIT:
+                self._marks.process_exited()
+                self._alive = False
+                self._status = int(event.data) if _STATUS.fullmatch(event.data) else None
+
+    def look(self, at: float, quiet_s: float | None) -> Snapshot:
+        """The look at this moment; `quiet_s` is for how long its screen rested, in seconds, None if unknown."""
+        screen = self._emulator.screen()
+        if not self._with_facts:
+            return Snapshot(screen=screen, taken_at=at, quiet_s=quiet_s, target=self._target)
+        kernel, tty = self._facts
+        return Snapshot(
+            screen=screen,
+            taken_at=at,
+            alive=self._alive,
+            exit_status=self._status,
+            kernel=kernel,
+            tty=tty,
+            marks=self._marks.marks,
+            quiet_s=quiet_s,
+            accepts_keys=False,
+            target=self._target,
+        )
+
+    def _resize(self, event: Event) -> None:
+        found = _SIZE.fullmatch(event.data)
+        try:
+            if found is None:
+                raise ValueError(f"{event.data!r:.40} is not a size")
+            self._emulator.resize(int(found[1]), int(found[2]))
+        except ValueError as error:
+            self._problems.note(event.line, str(error))
 
 
 def cases(path: Path, problems: list[StallkitError]) -> Iterator[Case]:

@@ -16,21 +16,7 @@ from stallkit.redact.views import CONTROL, ENDS, Span, joined
 from stallkit.terminal.text import cells, replaced
 from stallkit_lab.record.asciicast import OUTPUT
 
-__all__ = [
-    "BEGIN",
-    "CONTEXT",
-    "CONTROL",
-    "Change",
-    "END",
-    "ENDS",
-    "HOLD",
-    "KEEP",
-    "KEY_TEXT",
-    "StreamMask",
-    "changes_in",
-    "mask",
-    "stars",
-]
+__all__ = ["HOLD", "KEY_TEXT", "StreamMask", "mask"]
 
 KEY_TEXT = 16_384  # characters masked from the beginning of a private key without an end
 

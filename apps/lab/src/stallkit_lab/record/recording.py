@@ -7,7 +7,6 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Callable
 
 from attrs import evolve
 
@@ -15,9 +14,9 @@ from stallkit import private
 from stallkit.errors import StoreError
 from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit.redact.redact import redact
-from stallkit_lab.notes import encode_facts
 from stallkit_lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RESIZE, Encoder, Header, encode_header
 from stallkit_lab.record.mask import StreamMask
+from stallkit_lab.record.notes import encode_facts
 
 __all__ = ["RecordingWriter", "new_file"]
 
@@ -43,22 +42,13 @@ class RecordingWriter:
     Times are seconds of the monotonic clock.  Typed text is never written: a secret that is not shown is not in it.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        header: Header,
-        *,
-        redacts: bool = True,
-        overwrite: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, path: Path, header: Header, *, redacts: bool = True, overwrite: bool = False) -> None:
         opened = new_file(path, "recording", overwrite=overwrite)
         self._file = os.fdopen(opened, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
         self._encoder = Encoder(header.version)
         self._mask = StreamMask() if redacts else None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._clock = clock
-        self.began = self._printed = clock()
+        self.began = self._printed = time.monotonic()
         self._noted = ""
         self._looks = 0
         self._waiting = False  # held output may be due
@@ -73,21 +63,21 @@ class RecordingWriter:
     @property
     def seconds(self) -> float:
         """Its length so far."""
-        return self._clock() - self.began
+        return time.monotonic() - self.began
 
     def output(self, data: bytes, at: float | None = None) -> None:
         """Take output of the program, cut anywhere."""
         text = self._decoder.decode(data)
         if text:
             self.empty = False
-            self._printed = self._clock() if at is None else at
+            self._printed = time.monotonic() if at is None else at
             self._looks, self._noted = 0, ""
             self._event(OUTPUT, text, self._printed)
 
     def marker(self, text: str) -> float:
         """Set the truth from now on; return the time within the recording."""
         self.markers += 1
-        now = self._clock()
+        now = time.monotonic()
         self._event(MARKER, redact(text) if self._mask else text, now)
         return round(now - self.began, 3)
 
@@ -96,11 +86,11 @@ class RecordingWriter:
         told = encode_facts(kernel, tty)
         if told not in ("{}", self._noted):
             self._noted = told
-            self._event(FACTS, told, self._clock())
+            self._event(FACTS, told, time.monotonic())
 
     def resize(self, columns: int, rows: int) -> None:
         """Note a new size of the terminal, in cells."""
-        self._event(RESIZE, f"{columns}x{rows}", self._clock())
+        self._event(RESIZE, f"{columns}x{rows}", time.monotonic())
 
     def lost(self, count: int, at: float | None = None) -> None:
         """Note that this many bytes of output are missing here."""
@@ -115,7 +105,7 @@ class RecordingWriter:
 
     def looked(self) -> None:
         """Facts were taken; also write held output."""
-        now = self._clock()
+        now = time.monotonic()
         while self.look_at <= now:
             self._looks += 1
         if self._waiting and now - self._printed >= _QUIET_S:
@@ -136,7 +126,7 @@ class RecordingWriter:
     def _end(self, exit_status: int | None) -> None:
         rest = self._decoder.decode(b"", final=True)
         if rest:
-            self._event(OUTPUT, rest, self._clock())
+            self._event(OUTPUT, rest, time.monotonic())
         if exit_status is None:
             self._event(FACTS, self._noted or "{}")  # gives the duration of the last screen
         else:
@@ -146,7 +136,7 @@ class RecordingWriter:
 
     def _event(self, code: str, data: str, at: float | None = None) -> None:
         self._waiting = True
-        at = (self._clock() if at is None else at) - self.began
+        at = (time.monotonic() if at is None else at) - self.began
         for event in self._mask.feed(at, code, data) if self._mask else ((at, code, data),):
             self._write(*event)
 
