@@ -16,9 +16,8 @@ from rebuilt import Site, site_in
 from repositories import git
 from stallkit_operator.audit import AuditLog
 from stallkit_operator.item import ItemState
-from stallkit_operator.sandbox.hand_off import GO_ON
 from stallkit_operator.sandbox.rebuild import Runner, copy_tree
-from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState, edited, propose, to_edit
+from stallkit_operator.sandbox.rebuild_plan import GO_ON, Outcome, Step, StepState, edited, propose, to_edit
 from stallkit_sessions.model import Cause
 from started import House
 from terminals import wait_for

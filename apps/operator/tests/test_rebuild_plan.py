@@ -10,9 +10,18 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from stallkit_operator.sandbox.hand_off import comment_words
-from stallkit_operator.sandbox.rebuild_plan import ORDER, Leads, Outcome, Step, StepState, leads_to, next_step, outcome
-from stallkit_operator.sandbox.remedy import ENDS, FIRST, TOUCHED, RemedyFiles
+from stallkit_operator.sandbox.rebuild_plan import (
+    LEADS,
+    ORDER,
+    Leads,
+    Outcome,
+    Step,
+    StepState,
+    comment_words,
+    next_step,
+    outcome,
+)
+from stallkit_operator.sandbox.remedy import ENDS, RemedyFiles
 from stallkit_operator.sandbox.remedy import Step as EditStep
 from stallkit_operator.sandbox.remedy import next_step as edit_step
 
@@ -66,7 +75,7 @@ def test_a_comment_is_never_made_twice(fates: list[str]) -> None:
         begun += step is Step.COMMENT
         fate = next(ahead, "done")
         rows[step] = {"done": StepState.DONE, "failed": StepState.FAILED, "killed": StepState.BEGUN}[fate]
-        if fate == "failed" and leads_to(step) is Leads.AGAIN:
+        if fate == "failed" and LEADS[step] is Leads.AGAIN:
             rows[step] = StepState.BEGUN
     assert begun <= 1
 
@@ -75,7 +84,7 @@ def test_a_failure_before_the_teardown_ends_it() -> None:
     for step in (*KEEPING, Step.TEARDOWN):
         rows = {one: StepState.DONE for one in ORDER[: ORDER.index(step)]} | {step: StepState.FAILED}
         assert next_step(rows) is None and outcome(rows) is Outcome.AS_IT_WAS
-    assert {leads_to(step) for step in Step} == set(Leads), "every step says what its failure leads to"
+    assert set(LEADS) == set(Step), "every step says what its failure leads to"
     assert outcome({}) is None and next_step({}) is ORDER[0]
 
 
@@ -90,7 +99,7 @@ def test_the_forges_command() -> None:
 
 def course(outcomes: list[bool], reload: bool = False) -> list[tuple[EditStep, bool]]:
     """The steps that are taken where they go so, and the end, which went well."""
-    taken, step, left = [], FIRST, list(outcomes)
+    taken, step, left = [], EditStep.RENDER, list(outcomes)
     while step not in ENDS:
         well = left.pop(0) if left else True
         taken.append((step, well))
@@ -111,7 +120,9 @@ def test_every_course_of_an_edit_ends_soundly(outcomes: list[bool], reload: bool
         return
     if EditStep.REPLACE in steps:
         assert {EditStep.RENDER, EditStep.CHECK, EditStep.RECORD} <= well
-    assert (end is EditStep.REFUSED) == (not TOUCHED & set(steps))
+    assert (end is EditStep.REFUSED) == (
+        set(steps) <= {EditStep.RENDER, EditStep.CHECK, EditStep.RECORD, EditStep.REFUSED}
+    )
     assert (EditStep.PUT_BACK in steps) == (end in (EditStep.ROLLED_BACK, EditStep.BROKEN))
     assert (end is EditStep.ROLLED_BACK) == ({EditStep.PUT_BACK, EditStep.RELOAD_BACK, EditStep.PROBE_BACK} <= well)
 

@@ -10,9 +10,8 @@ from typing import Any, Iterator
 import pytest
 from boxed import need_bwrap
 from rebuilt import Site, site_in
-from stallkit_operator.sandbox.hand_off import GO_ON
 from stallkit_operator.sandbox.rebuild import Runner
-from stallkit_operator.sandbox.rebuild_plan import Outcome
+from stallkit_operator.sandbox.rebuild_plan import GO_ON, Outcome
 from started import House
 from terminal_fixtures import PROGRAMS, ROOT
 from terminals import wait_for

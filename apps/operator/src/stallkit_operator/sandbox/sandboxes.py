@@ -7,18 +7,22 @@ shown.  The rows of rebuilds are in it too (`stallkit_operator.sandbox.rebuild_p
 from __future__ import annotations
 
 import difflib
+import fcntl
+import os
 import sqlite3
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterator
 
 from attrs import frozen
 from stallkit_sessions.manifest import Manifest, read_manifest
 
+from stallkit import private
 from stallkit.database import BUSY_S, Database
 from stallkit.errors import StallkitError, Unknown
 
-__all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "changes"]
+__all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "alone", "changes"]
 
 _STEPS = (
     """
@@ -175,3 +179,15 @@ def changes(before: str, after: str) -> list[str]:
     ['@@ -1,2 +1,2 @@', ' a', '-b', '+c']
     """
     return list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+
+
+@contextmanager
+def alone(lock: Path, refused: StallkitError) -> Iterator[None]:
+    """While it is open no other process has this lock.  Raises `refused` where one has it."""
+    private.folder(lock.parent)
+    with os.fdopen(private.opened(lock, os.O_RDWR | os.O_CREAT)) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refused from None
+        yield
