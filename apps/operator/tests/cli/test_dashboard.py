@@ -44,7 +44,7 @@ class Paper(Desk):
 
     def board(self) -> Board:
         items = self.queue.items()
-        return Board(tuple(rows([], [], [], items)), tuple(items))
+        return Board(tuple(rows([], [], {}, items)), tuple(items))
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         self.done.append((order, seen))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from enum import StrEnum
 from typing import Any, Callable, Mapping, Sequence
 
@@ -178,7 +179,7 @@ class RebuildRows:
     ) -> Rebuilding:
         """Note what was approved, once it is audited.  Raises StallkitError where a rebuild of it is under way."""
         asked = (None, None) if item is None else (item.id, item.words)
-        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, self.file.now())
+        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, time.time())
         try:
             with self.file.writing() as base:
                 done = base.execute(
@@ -208,7 +209,7 @@ class RebuildRows:
             base.execute(
                 "insert into rebuild_step values (?, ?, ?, ?, coalesce(?, '{}')) on conflict (rebuild, step) do update"
                 " set state = excluded.state, at = excluded.at, facts = coalesce(?, facts)",
-                (id, step, state, self.file.now(), told, told),
+                (id, step, state, time.time(), told, told),
             )
 
     def rows(self, id: int) -> dict[Step, StepState]:

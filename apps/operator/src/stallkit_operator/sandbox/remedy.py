@@ -16,13 +16,13 @@ from attrs import define, field, frozen
 
 from stallkit.errors import StallkitError, StoreError
 from stallkit_operator.audit import AuditLog
-from stallkit_operator.item import Who
+from stallkit_operator.item import Item, Who
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.presets import Preset, RemedyFailed
 from stallkit_operator.sandbox.routes import InvalidEdit
 from stallkit_operator.sandbox.sandboxes import alone
 
-__all__ = ["ENDS", "Edit", "Edited", "Remedy", "RemedyFiles", "Step", "next_step"]
+__all__ = ["ENDS", "Edit", "Edited", "Notice", "Remedy", "RemedyFiles", "Step", "next_step"]
 
 
 # --- the files of one proxy, replaced together ---
@@ -172,6 +172,14 @@ def next_step(step: Step, went_well: bool, reload: bool = False) -> Step:
 
 
 @frozen
+class Notice:
+    """What an agent asked, and what it gets once the proxy serves the edit."""
+
+    item: Item
+    reply: str
+
+
+@frozen
 class Edit:
     """What a person saw, what is to be there, and the notice that it answers, if it does.
 
@@ -181,8 +189,7 @@ class Edit:
     before: str = field(repr=False)
     after: str = field(repr=False)
     who: Who
-    item: int | None = None
-    reply: str | None = field(default=None, repr=False)
+    notice: Notice | None = field(default=None, repr=False)
     reload: bool = False
 
 
@@ -334,5 +341,5 @@ class _Run:
         edit, sandbox, file = self.edit, self.remedy.sandbox, str(self.remedy.path)
         event = f"{'reload' if edit.reload else 'edit'}_{what.replace(' ', '_')}"
         told = {"sandbox": sandbox, "by": edit.who.name, "through": edit.who.through, "file": file}
-        answered = {"item": edit.item, "reply": edit.reply} if edit.item is not None else {}
+        answered = {"item": edit.notice.item.id, "reply": edit.notice.reply} if edit.notice is not None else {}
         self.remedy.audit.append({"event": event, **told, **answered, **facts, "diff": self.diff})

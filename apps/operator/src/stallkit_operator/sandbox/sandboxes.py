@@ -13,13 +13,13 @@ import sqlite3
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Iterator
 
 from attrs import frozen
 from stallkit_sessions.manifest import Manifest, read_manifest
 
 from stallkit import private
-from stallkit.database import BUSY_S, Database
+from stallkit.database import Database
 from stallkit.errors import StallkitError, Unknown
 
 __all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "alone", "changes"]
@@ -90,10 +90,9 @@ class Sandbox:
 class Sandboxes(Database):
     """The open file.  Failures raise StoreError."""
 
-    def __init__(self, path: Path, *, busy_s: float = BUSY_S, now: Callable[[], float] = time.time) -> None:
-        """Open or make it; `now` is the wall clock, in seconds."""
-        super().__init__(path, "sandboxes", _STEPS, busy_s=busy_s)
-        self.now = now
+    def __init__(self, path: Path) -> None:
+        """Open or make it."""
+        super().__init__(path, "sandboxes", _STEPS)
 
     def enrol(
         self,
@@ -111,13 +110,13 @@ class Sandboxes(Database):
             known = self._find(base, manifest.name)
             version = 1 if known is None else known.version + (known.latest.text != text)
             if known is None or version > known.version:
-                values = (manifest.name, version, text, self.now(), by, why, item)
+                values = (manifest.name, version, text, time.time(), by, why, item)
                 base.execute("insert into manifest values (?, ?, ?, ?, ?, ?, ?)", values)
             base.execute(
                 "insert into sandbox values (?, ?, null, ?, ?, ?, ?) on conflict (name) do update set"
                 " version = excluded.version, git_place = coalesce(excluded.git_place, git_place),"
                 " tmux_socket_name = excluded.tmux_socket_name, tmux_socket_path = excluded.tmux_socket_path",
-                (manifest.name, version, git_place, *tmux, self.now()),
+                (manifest.name, version, git_place, *tmux, time.time()),
             )
             found = self._find(base, manifest.name)
         assert found is not None  # it was just written
