@@ -202,8 +202,6 @@ def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 
 HOSTS = (("-", "10.0.0.1"), ("+", "evil.example"))
-
-
 EVERY = {**KINDS, **ASIDE, **FRESH, **THIRD, **LAST}
 
 

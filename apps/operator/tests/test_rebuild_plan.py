@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from stallkit_operator.sandbox.rebuild_plan import (
     LEADS,
     ORDER,
-    Leads,
     Outcome,
     Step,
     StepState,
@@ -27,21 +26,21 @@ from stallkit_operator.sandbox.remedy import next_step as edit_step
 
 # What becomes of each try of a step: done, failed, or killed after it began.
 FATES = st.lists(st.sampled_from(["done", "done", "done", "failed", "killed"]), max_size=60)
-
-
 KEEPING = (Step.SNAPSHOT, Step.PUSH, Step.READ_BACK)
 
 
-def carried_out(fates: list[str]) -> tuple[dict[Step, StepState], list[Step]]:
-    """The rows at the end, and the steps that were done, in their order; once the fates are used up all goes well."""
+def carried_out(fates: list[str]) -> tuple[dict[Step, StepState], list[Step], list[Step]]:
+    """The rows at the end, what was begun and what was done, in order; once the fates are used up all goes well."""
     rows: dict[Step, StepState] = {}
+    begun: list[Step] = []
     done: list[Step] = []
     ahead = iter(fates)
     for _ in range(200):
         step = next_step(rows)
         if step is None:
-            return rows, done
+            return rows, begun, done
         rows[step] = StepState.BEGUN
+        begun.append(step)
         match next(ahead, "done"):
             case "done":
                 rows[step] = StepState.DONE
@@ -53,7 +52,7 @@ def carried_out(fates: list[str]) -> tuple[dict[Step, StepState], list[Step]]:
 
 @given(FATES)
 def test_it_ends_in_one_of_two_sound_states(fates: list[str]) -> None:
-    rows, done = carried_out(fates)
+    rows, begun, done = carried_out(fates)
     end = outcome(rows)
     if end is Outcome.REPLACED:
         assert Step.START in done and Step.FALL_BACK not in done
@@ -63,21 +62,8 @@ def test_it_ends_in_one_of_two_sound_states(fates: list[str]) -> None:
     if Step.TEARDOWN in done:
         assert tuple(done[:3]) == KEEPING, "the work was kept before anything was torn down"
     assert len(done) == len(set(done)), "no step is done twice"
+    assert begun.count(Step.COMMENT) <= 1, "a comment is never made twice"
     assert [step for step in done if step is not Step.FALL_BACK] == [step for step in ORDER if step in done]
-
-
-@given(FATES)
-def test_a_comment_is_never_made_twice(fates: list[str]) -> None:
-    rows: dict[Step, StepState] = {}
-    begun = 0
-    ahead = iter(fates)
-    while (step := next_step(rows)) is not None:
-        begun += step is Step.COMMENT
-        fate = next(ahead, "done")
-        rows[step] = {"done": StepState.DONE, "failed": StepState.FAILED, "killed": StepState.BEGUN}[fate]
-        if fate == "failed" and LEADS[step] is Leads.AGAIN:
-            rows[step] = StepState.BEGUN
-    assert begun <= 1
 
 
 def test_a_failure_before_the_teardown_ends_it() -> None:
