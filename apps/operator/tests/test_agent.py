@@ -151,21 +151,25 @@ EVENT = {
 
 
 class Sandbox:
+    """The agent's side of one sandbox, with its hook, and the person's desk."""
+
     def __init__(self, desk: Desk, folder: Path) -> None:
         self.desk, self.folder = desk, folder
 
+    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *words]
+        return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+
     def denied(self, text: str) -> str:
         """What the hook prints for an event."""
-        done = subprocess.run(
-            [sys.executable, str(self.folder / "denied.py")],
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = self.run(str(self.folder / "denied.py"), given=text)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def fetched(self) -> tuple[int, str]:
+        """What the next `stuck` without words gives."""
+        done = self.run(str(self.folder / "stuck.py"))
+        return done.returncode, done.stdout
 
 
 @pytest.fixture
@@ -180,36 +184,22 @@ def hooks(tmp_path: Path) -> Iterator[Sandbox]:
 
 
 def test_a_denied_call_is_filed_once_and_its_reply_is_kept(hooks: Sandbox) -> None:
+    assert hooks.fetched()[0] == 2, "no hook has asked"
     told = hooks.denied(json.dumps(EVENT))
     assert "a person was asked" in told
     hooks.denied(json.dumps(EVENT))
     (item,) = hooks.desk.items()
     assert item["words"] == "a tool call was denied: Bash\nnpm publish\nnot on this branch"
     assert (item["session"], item["source"], item["state"]) == ("web", "agent", "input_required")
-    assert hooks.desk("stuck", "reply", str(item["id"]), "use the mirror").returncode == 0
-    words = told.strip().rpartition(": ")[2].split()
-    reply = subprocess.run([sys.executable, *words], input="", capture_output=True, text=True, timeout=60, check=False)
-    assert (reply.returncode, reply.stdout) == (0, "use the mirror")
-    assert fetched(hooks) == (0, "use the mirror"), "also without the key, of which the agent may know nothing"
-    hooks.denied(json.dumps({**EVENT, "tool_use_id": "toolu_02"}))
-    assert len(hooks.desk.items("--all")) == 2
-
-
-def fetched(hooks: Sandbox) -> tuple[int, str]:
-    """What the next `stuck` without words gives."""
-    program = [sys.executable, str(hooks.folder / "stuck.py")]
-    done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60, check=False)
-    return done.returncode, done.stdout
-
-
-def test_a_sandbox_that_takes_no_keys_keeps_the_reply(hooks: Sandbox) -> None:
-    assert fetched(hooks)[0] == 2, "no hook has asked"
-    hooks.denied(json.dumps(EVENT))
-    (item,) = hooks.desk.items()
     assert "nobody waits for the reply" in hooks.desk("stuck", "show", str(item["id"])).stdout
     done = hooks.desk("stuck", "reply", str(item["id"]), "use the mirror")
     assert done.stdout == "1 web: answered, kept for its next stuck: no key goes into its sandbox\n"
-    assert fetched(hooks) == fetched(hooks) == (0, "use the mirror")
+    reply = hooks.run(*told.strip().rpartition(": ")[2].split())
+    assert (reply.returncode, reply.stdout) == (0, "use the mirror")
+    for _ in range(2):  # also without the key, of which the agent may know nothing
+        assert hooks.fetched() == (0, "use the mirror")
+    hooks.denied(json.dumps({**EVENT, "tool_use_id": "toolu_02"}))
+    assert len(hooks.desk.items("--all")) == 2
 
 
 def test_a_reply_that_somebody_waits_for_goes_there(hooks: Sandbox) -> None:

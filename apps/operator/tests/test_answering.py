@@ -14,13 +14,14 @@ from drawn_dialog import BUTTONS, CLICK, CLICKED, MOUSE, SCREENS
 from drawn_dialog import PROGRAM as DIALOG
 from queued import Desk
 from stallkit_operator.answering import Answered, Result, answer_item, decline_item
-from stallkit_operator.item import Item, ItemState, Who
+from stallkit_operator.item import Choice, Item, ItemState, Who
 from stallkit_operator.orders import Order, Verb, chosen
 from stallkit_operator.queue import Queue
 from stallkit_operator.queue_sync import draft_of
 from stallkit_supervisor.notification import Need, subject_of
 from terminals import Server, wait_for
 
+from stallkit import Engine
 from stallkit.packs.registry import installed_engine
 from stallkit.packs.screenfile import read_screen
 from stallkit.press.check import observe
@@ -30,11 +31,7 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.e2e
 
 ADA = Who("ada", "a test")
-
-
 INSTALLED = installed_engine()
-
-
 PROGRAM = Path(__file__).parents[3] / "tests" / "press" / "agent_program.py"
 
 
@@ -48,17 +45,17 @@ def agent(server: Server, folder: Path, *rows: str) -> TmuxTransport:
     return server.start("a", str(program), str(folder / "heard"), "", shows="ready")
 
 
-def filed(queue: Queue, session: TmuxTransport) -> Item:
+def filed(queue: Queue, session: TmuxTransport, engine: Engine = ENGINE, name: str = "a", watch_s: float = 0) -> Item:
     """What the session shows now, as a supervisor files it."""
-    verdict, seen = observe(session, ENGINE)
+    verdict, seen = observe(session, engine, watch_s=watch_s)
     topic = subject_of(verdict)
     assert topic is not None
-    return queue.file(draft_of("tmux:a", topic, verdict, seen))
+    return queue.file(draft_of(f"tmux:{name}", topic, verdict, seen))
 
 
-def answered(queue: Queue, item: Item, text: str, server: Server) -> Answered:
+def answered(queue: Queue, item: Item, given: str | Choice, server: Server, engine: Engine = ENGINE) -> Answered:
     return answer_item(
-        queue, item.id, text, ADA, lambda: ENGINE, lambda item: open_target(item.session, server.options)
+        queue, item.id, given, ADA, lambda: engine, lambda item: open_target(item.session, server.options)
     )
 
 
@@ -92,14 +89,12 @@ def test_what_no_text_answers_is_only_taken_off_the_list(server: Server, tmp_pat
 def test_an_editor_gets_no_text(server: Server, tmp_path: Path) -> None:
     session = server.start("a", "vim", "-u", "NONE", "-N", str(tmp_path / "notes"), shows="[New]")
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-        verdict, seen = observe(session, INSTALLED)
-        topic = subject_of(verdict)
-        assert topic is not None and verdict.kind == "editor"
-        item = queue.file(draft_of("tmux:a", topic, verdict, seen))
-        reach = lambda item: open_target(item.session, server.options)  # noqa: E731
-        done = answer_item(queue, item.id, ":q", ADA, lambda: INSTALLED, reach)
+        item = filed(queue, session, INSTALLED)
+        assert item.kind == "editor"
+        before = session.capture().screen.text
+        done = answered(queue, item, ":q", server, INSTALLED)
         assert done.result is Result.REFUSED and "an editor" in done.why and queue.item(item.id).open
-        assert session.capture().screen.text == seen.screen.text
+        assert session.capture().screen.text == before
         with pytest.raises(ValueError, match="go to its own terminal"):
             chosen(Order(Verb.APPROVE, item.id), item)
 
@@ -136,16 +131,11 @@ def test_any_menu_is_listed_by_its_labels_and_answered_by_one(server: Server, tm
     for number, (verb, text, took) in enumerate(order):
         session = server.start(f"m{number}", sys.executable, menu, "plain", "0", shows="Blue")
         with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-            verdict, seen = observe(session, INSTALLED, watch_s=3)
-            topic = subject_of(verdict)
-            assert topic is not None
-            item = queue.file(draft_of(f"tmux:m{number}", topic, verdict, seen))
+            item = filed(queue, session, INSTALLED, f"m{number}", watch_s=3)
             assert [(one.id, one.name) for one in item.options] == [("1", "Red"), ("2", "Green"), ("3", "Blue")]
             given = chosen(Order(verb, item.id, text), item)
             assert given is not None
-            done = answer_item(
-                queue, item.id, given, ADA, lambda: INSTALLED, lambda item: open_target(item.session, server.options)
-            )
+            done = answered(queue, item, given, server, INSTALLED)
             assert (done.result, done.item.text) == (Result.DONE, took), done
         assert f"took {took}" in session.capture().screen.text
         assert "second" not in session.capture().screen.text
@@ -254,49 +244,40 @@ def test_a_secret_is_shown_as_one_and_never_typed(desk: Desk, server: Server) ->
     assert "at its own terminal" in desk("stuck", "show", str(item["id"])).stdout
 
 
+BOXES = {  # what draws a dialog and takes its keys, its screen, what it shows then, and the kinds of its options
+    "claude": (
+        *((DIALOG,), SCREENS / "hit-bash-narrow.txt", "Tab to amend", (40, 24)),
+        ["allow_once", "allow_always", "allow_always", "reject_once"],
+    ),
+    "opencode": ((CLICKED, MOUSE), BUTTONS, "enter confirm", (60, 24), ["allow_once", "allow_always", "reject_once"]),
+}
+
+
 @pytest.mark.parametrize(
-    ("verb", "keys", "state"), [(("approve",), b"1", "answered"), (("decline",), b"4", "declined")]
+    ("name", "verb", "keys", "number"),
+    [
+        ("claude", "approve", b"1", 1),
+        ("claude", "decline", b"4", 4),
+        ("opencode", "approve", CLICK, 1),
+        ("opencode", "decline", b"\x1b", 3),
+    ],
 )
-def test_a_dialog_is_answered_by_its_own_options(
-    desk: Desk, server: Server, tmp_path: Path, verb: tuple[str, ...], keys: bytes, state: str
+def test_a_dialog_is_answered_by_its_own_options_and_by_buttons_whichever_is_selected(
+    desk: Desk, server: Server, tmp_path: Path, name: str, verb: str, keys: bytes, number: int
 ) -> None:
-    program, screen, heard = tmp_path / "claude", tmp_path / "screen", tmp_path / "heard"
+    (source, *more), drawn, says, size, kinds = BOXES[name]
+    program, screen, heard = tmp_path / name, tmp_path / "screen", tmp_path / "heard"
     program.symlink_to(Path(sys.executable).resolve())
-    screen.write_text(read_screen(SCREENS / "hit-bash-narrow.txt").screen.text, encoding="utf-8")
+    screen.write_text(read_screen(drawn).screen.text, encoding="utf-8")
     heard.touch()
-    server.start("a", str(program), "-c", DIALOG, str(heard), str(screen), shows="Tab to amend", size=(40, 24))
+    server.start("a", str(program), "-c", source, str(heard), str(screen), *more, shows=says, size=size)
     desk.watch("tmux:a")
     item = desk.item(state="input_required")
-    assert [(one["id"], one["kind"]) for one in item["options"]] == [
-        ("1", "allow_once"),
-        ("2", "allow_always"),
-        ("3", "allow_always"),
-        ("4", "reject_once"),
-    ]
-    done = desk("stuck", *verb, str(item["id"]))
-    assert done.returncode == 0, done
-    assert heard.read_bytes() == keys
-    label = next(one["name"] for one in item["options"] if one["id"] == keys.decode())
-    assert desk.item(state=state)["text"] == label, "of an option its label is kept"
-
-
-@pytest.mark.parametrize(
-    ("verb", "heard", "state", "label"),
-    [("approve", CLICK, "answered", "Allow once"), ("decline", b"\x1b", "declined", "Reject")],
-)
-def test_buttons_are_answered_whichever_is_selected(
-    desk: Desk, server: Server, tmp_path: Path, verb: str, heard: bytes, state: str, label: str
-) -> None:
-    program, screen, got = tmp_path / "opencode", tmp_path / "screen", tmp_path / "heard"
-    program.symlink_to(Path(sys.executable).resolve())
-    screen.write_text(read_screen(BUTTONS).screen.text, encoding="utf-8")
-    got.touch()
-    server.start("a", str(program), "-c", CLICKED, str(got), str(screen), MOUSE, shows="enter confirm", size=(60, 24))
-    desk.watch("tmux:a")
-    item = desk.item(state="input_required")
-    assert [one["kind"] for one in item["options"]] == ["allow_once", "allow_always", "reject_once"]
-    assert not any(one["selected"] for one in item["options"])
+    options = item["options"]
+    assert [(one["id"], one["kind"]) for one in options] == [(str(at), kind) for at, kind in enumerate(kinds, 1)]
+    assert name == "claude" or not any(one["selected"] for one in options)
     done = desk("stuck", verb, str(item["id"]))
     assert done.returncode == 0, done
-    assert got.read_bytes() == heard
-    assert desk.item(state=state)["text"] == label
+    assert heard.read_bytes() == keys
+    text = desk.item(state="answered" if verb == "approve" else "declined")["text"]
+    assert text == options[number - 1]["name"], "of an option its label is kept"

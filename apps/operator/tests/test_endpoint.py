@@ -53,6 +53,14 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     made.end()
 
 
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Endpoint]:
+    """One that a test starts and ends for itself."""
+    made = Endpoint(tmp_path)
+    yield made
+    made.end()
+
+
 class Caller:
     """A request in a thread, and its answer."""
 
@@ -124,24 +132,20 @@ def test_the_same_key_gets_the_same_answer_and_only_in_its_own_sandbox(endpoint:
         assert elsewhere.parts() == (200, b'{"text":"yours"}')
 
 
-def test_who_waits_at_its_end_is_told_to_come_again(tmp_path: Path) -> None:
-    endpoint = Endpoint(tmp_path)
-    try:
-        endpoint.serve("web")
-        key = "Idempotency-Key: 0123456789abcdef"
-        with closing(endpoint.queue()) as queue:
-            first = Caller(endpoint.socket("web"), post(b"help", key))
-            id = waits(queue, "help")
-            second = endpoint("stuck", "serve", "web")
-            assert second.returncode == 1 and "another process serves it" in second.stderr
-            endpoint.process.send_signal(signal.SIGTERM)
-            assert first.parts()[0] == 503 and endpoint.process.wait(timeout=30) == 0
-            assert not endpoint.socket("web").exists()
-            queue.close_item(id, ItemState.ANSWERED, ADA, "meanwhile")
-            endpoint.serve("web")
-            assert Caller(endpoint.socket("web"), post(b"help", key)).parts() == (200, b'{"text":"meanwhile"}')
-    finally:
-        endpoint.end()
+def test_who_waits_at_its_end_is_told_to_come_again(alone: Endpoint) -> None:
+    alone.serve("web")
+    key = "Idempotency-Key: 0123456789abcdef"
+    with closing(alone.queue()) as queue:
+        first = Caller(alone.socket("web"), post(b"help", key))
+        id = waits(queue, "help")
+        second = alone("stuck", "serve", "web")
+        assert second.returncode == 1 and "another process serves it" in second.stderr
+        alone.process.send_signal(signal.SIGTERM)
+        assert first.parts()[0] == 503 and alone.process.wait(timeout=30) == 0
+        assert not alone.socket("web").exists()
+        queue.close_item(id, ItemState.ANSWERED, ADA, "meanwhile")
+        alone.serve("web")
+        assert Caller(alone.socket("web"), post(b"help", key)).parts() == (200, b'{"text":"meanwhile"}')
 
 
 HOSTILE = [
@@ -184,8 +188,6 @@ def test_a_hostile_request_is_refused_and_leaves_nothing(endpoint: Endpoint) -> 
 
 
 TOKENS = st.sampled_from(["GET", "POST", "/supervise/notify", "/healthz", "HTTP/1.1", "Host: x", "Content-Length: 5"])
-
-
 PIECES = st.one_of(st.binary(max_size=40), TOKENS.map(str.encode), st.sampled_from([b" ", b"\r\n", b"\r\n\r\n", b":"]))
 
 
@@ -217,17 +219,16 @@ def test_who_sends_its_headers_slowly_is_let_go_and_delays_nobody(endpoint: Endp
         one.close()
 
 
-def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(tmp_path: Path) -> None:
-    endpoint = Endpoint(tmp_path)
+def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(alone: Endpoint, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     tokens = tmp_path / "sandboxes"
     tokens.write_text(f"web {'w' * 40}\ndb {'d' * 40}\n")
     words = ("stuck", "serve", "--listen", f"127.0.0.1:{port}", "--token-file", str(tokens))
     allowed = ("--allow-host", "ask.example", "--allow-origin", "https://ask.example")
-    assert "others can read it" in endpoint(*words, *allowed).stderr
+    assert "others can read it" in alone(*words, *allowed).stderr
     tokens.chmod(0o600)
-    assert endpoint(*words).returncode == 64
+    assert alone(*words).returncode == 64
 
     def asked(*headers: str) -> str:
         lines = ["GET /healthz HTTP/1.1", "Connection: close", *headers, "", ""]
@@ -235,18 +236,15 @@ def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(tmp_path: Path) -> 
             connection.sendall("\r\n".join(lines).encode())
             return connection.makefile("rb").readline().decode().split()[1]
 
-    try:
-        endpoint.begin(*words, *allowed)
-        wait_for(lambda: "listening" in (tmp_path / "out").read_text(), "the endpoint")
-        host, token = "Host: ask.example", f"Authorization: Bearer {'d' * 40}"
-        assert asked(host, token) == "200"
-        assert asked(host, token, "Origin: https://ask.example") == "200"
-        assert asked(host, token, "Origin: https://ask.example.evil") == "403"
-        assert asked("Host: localhost", token) == asked("Host: 127.0.0.1", token) == "421"
-        assert asked(host) == asked(host, f"{token}x") == asked(host, "Authorization: Basic x") == "401"
-        assert asked(host, "Authorization: Bearer \u00e9") == "401"
-    finally:
-        endpoint.end()
+    alone.begin(*words, *allowed)
+    wait_for(lambda: "listening" in (tmp_path / "out").read_text(), "the endpoint")
+    host, token = "Host: ask.example", f"Authorization: Bearer {'d' * 40}"
+    assert asked(host, token) == "200"
+    assert asked(host, token, "Origin: https://ask.example") == "200"
+    assert asked(host, token, "Origin: https://ask.example.evil") == "403"
+    assert asked("Host: localhost", token) == asked("Host: 127.0.0.1", token) == "421"
+    assert asked(host) == asked(host, f"{token}x") == asked(host, "Authorization: Basic x") == "401"
+    assert asked(host, "Authorization: Bearer \u00e9") == "401"
 
 
 def test_a_name_that_is_a_path_is_no_sandbox_and_nothing_is_served_where_others_could_mount(tmp_path: Path) -> None:
@@ -265,40 +263,34 @@ def test_a_name_that_is_a_path_is_no_sandbox_and_nothing_is_served_where_others_
         assert done.returncode == 1 and folder in done.stderr
 
 
-def test_a_sandbox_that_links_its_socket_to_another_ones_is_itself_to_its_proxy(tmp_path: Path) -> None:
-    endpoint = Endpoint(tmp_path)
-    try:
-        endpoint.serve("web", "db")
-        endpoint.socket("web").unlink()
-        endpoint.socket("web").symlink_to(endpoint.socket("db"))
-        outside = host_socket(tmp_path / "state" / "stuck", "web")
-        caller = Caller(outside, post(b"who am I?"))
-        with closing(endpoint.queue()) as queue:
-            wait_for(queue.items, "the notice")
-            (item,) = queue.items()
-            assert item.session == "web"
-            queue.close_item(item.id, ItemState.ANSWERED, ADA, "web")
-        assert caller.parts()[0] == 200
-        assert outside.parent.stat().st_mode & 0o077 == 0
-    finally:
-        endpoint.end()
+def test_a_sandbox_that_links_its_socket_to_another_ones_is_itself_to_its_proxy(
+    alone: Endpoint, tmp_path: Path
+) -> None:
+    alone.serve("web", "db")
+    alone.socket("web").unlink()
+    alone.socket("web").symlink_to(alone.socket("db"))
+    outside = host_socket(tmp_path / "state" / "stuck", "web")
+    caller = Caller(outside, post(b"who am I?"))
+    with closing(alone.queue()) as queue:
+        wait_for(queue.items, "the notice")
+        (item,) = queue.items()
+        assert item.session == "web"
+        queue.close_item(item.id, ItemState.ANSWERED, ADA, "web")
+    assert caller.parts()[0] == 200
+    assert outside.parent.stat().st_mode & 0o077 == 0
 
 
-def test_a_sandbox_that_spoils_its_directory_spoils_nobody_elses_endpoint(tmp_path: Path) -> None:
-    endpoint = Endpoint(tmp_path)
+def test_a_sandbox_that_spoils_its_directory_spoils_nobody_elses_endpoint(alone: Endpoint, tmp_path: Path) -> None:
     for name in ("web", "api"):
         (tmp_path / "state" / "stuck" / name).mkdir(parents=True, mode=0o700)
     (tmp_path / "state").chmod(0o700)
-    (endpoint.socket("web") / "full").mkdir(parents=True)
+    (alone.socket("web") / "full").mkdir(parents=True)
     with socket.socket(socket.AF_UNIX) as own:
-        own.bind(str(endpoint.socket("api")))
+        own.bind(str(alone.socket("api")))
         own.listen()
-        try:
-            endpoint.serve("db", "web", "api")
-            told = (tmp_path / "out").read_text()
-            assert "web is not served" in told and "mount" in told and "web: mount" not in told
-            assert b"ok" in endpoint.health("api")
-            again = Desk(tmp_path)("stuck", "serve", "db")
-            assert again.returncode == 1 and "another process serves it" in again.stderr
-        finally:
-            endpoint.end()
+        alone.serve("db", "web", "api")
+        told = (tmp_path / "out").read_text()
+        assert "web is not served" in told and "mount" in told and "web: mount" not in told
+        assert b"ok" in alone.health("api")
+        again = Desk(tmp_path)("stuck", "serve", "db")
+        assert again.returncode == 1 and "another process serves it" in again.stderr

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -31,14 +32,19 @@ from stallkit.transports.tmux.pane import TmuxTransport
 pytestmark = pytest.mark.e2e
 
 SOON = WatchConfig(OBSERVE, EAGER, notify=Notify({"waits": 0.0}, remind_s=0.5))
-
-
+ONCE = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
 ASKS = "read -p 'Delete all? [y/N] ' it; exec sleep 1000"
 
 
-def supervisor(server: Server, queue: Queue, **options: object) -> Supervisor:
+def supervisor(
+    server: Server, queue: Queue, config: WatchConfig = SOON, target: str | None = "tmux:one", **more: Any
+) -> Supervisor:
+    """Of one target, or of all panes; it files into the queue."""
     filing = Filing(queue, server.options)
-    return Supervisor(["tmux:one"], SOON, options=server.options, escalations=filing, **options)  # type: ignore[arg-type]
+    targets = [] if target is None else [target]
+    return Supervisor(
+        targets, config, everything=target is None, options=server.options, **{"escalations": filing, **more}
+    )
 
 
 def test_it_is_on_the_disk_before_anybody_is_told_and_told_again_is_the_same(server: Server, tmp_path: Path) -> None:
@@ -81,11 +87,9 @@ def test_the_next_supervisor_goes_on_with_it_and_takes_back_what_is_gone(server:
 def test_what_a_person_was_told_is_not_told_again_by_the_next_supervisor(server: Server, tmp_path: Path) -> None:
     shell(server, "one", ASKS, "Delete")
     shell(server, "other", "exec sleep 1000")
-    once = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         for _ in range(2):
-            filing = Filing(queue, server.options)
-            watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+            watching = supervisor(server, queue, ONCE)
 
             def looked(seen: list[Event], watching: Supervisor = watching) -> bool:
                 telling = watching.sessions["tmux:one"].state.notice.notification if named(seen, "detection") else None
@@ -94,8 +98,7 @@ def test_what_a_person_was_told_is_not_told_again_by_the_next_supervisor(server:
             events = run(watching, looked)
         assert named(events, "escalation") == []
         server.tmux("kill-session", "-t", "=one:")
-        filing = Filing(queue, server.options)
-        watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+        watching = supervisor(server, queue, ONCE)
         over = named(run(watching, has("cleared")), "cleared")[0]
         assert (over.facts["by"], queue.items(over=True)[0].how) == (
             "gone with its session",
@@ -107,13 +110,11 @@ def test_what_a_person_took_off_the_list_is_not_told_again_by_the_next_superviso
     server: Server, tmp_path: Path
 ) -> None:
     shell(server, "one", ASKS, "Delete")
-    once = evolve(SOON, notify=Notify({"waits": 0.0}, remind_s=None))
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
         run(supervisor(server, queue), has("escalation"))
         queue.close_item(queue.items()[0].id, ItemState.DECLINED, Who("ada", "a test"), "later")
         for name in ("still", "start"):
-            filing = Filing(queue, server.options)
-            watching = Supervisor(["tmux:one"], once, options=server.options, escalations=filing)
+            watching = supervisor(server, queue, ONCE)
             seen = run(watching, lambda seen, name=name: has(name, "detection" if name == "still" else "gone")(seen))
             assert named(seen, "escalation") == named(seen, "cleared") == []
             server.tmux("kill-session", "-t", "=one:") if name == "still" else None
@@ -156,9 +157,8 @@ def test_what_died_while_nobody_watched_is_closed_at_the_first_look_at_its_serve
                 run(supervisor(place, queue), has("escalation"))
             shell(server, "two", "exec sleep 1000")
             server.tmux("kill-session", "-t", "=one:")
-            filing = Filing(queue, server.options)
             store = Store(tmp_path / "state" / "watch.db")
-            watching = Supervisor(["tmux:two"], SOON, options=server.options, escalations=filing, store=store)
+            watching = supervisor(server, queue, target="tmux:two", store=store)
             seen = run(watching, lambda seen: len(queue.items()) == 1 and has("gone")(seen))
             [over], [gone] = named(seen, "cleared"), named(seen, "gone")
             assert (over.target, over.facts["by"]) == ("tmux:one", "gone with its session")
@@ -167,11 +167,7 @@ def test_what_died_while_nobody_watched_is_closed_at_the_first_look_at_its_serve
             mine, others = queue.items(over=True)
             assert (mine.how, others.open) == (": gone with its session", True)
             other.tmux("kill-server")
-            filing = Filing(queue, other.options)
-            run(
-                Supervisor(everything=True, policy=SOON, options=other.options, escalations=filing),
-                lambda seen: not queue.items(),
-            )
+            run(supervisor(other, queue, target=None), lambda seen: not queue.items())
         finally:
             other.end()
 
@@ -234,6 +230,5 @@ def test_nothing_is_made_of_a_look_that_an_answer_has_overtaken(server: Server, 
             return super().file(target, topic, verdict, seen, since)
 
     with closing(Queue(tmp_path / "state" / "queue.db")) as queue:
-        filing = Overtaken(queue, server.options)
-        run(Supervisor(["tmux:one"], SOON, options=server.options, escalations=filing), has("escalation"))
+        run(supervisor(server, queue, escalations=Overtaken(queue, server.options)), has("escalation"))
     assert order[:3] == ["overtaken"] * 3 and "filed" in order

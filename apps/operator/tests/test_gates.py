@@ -22,8 +22,6 @@ from stallkit_operator.waiver import LONGEST_S, Waiver, Waivers, holds, subject_
 from stallkit.errors import StallkitError, StoreError
 
 COMMIT, OTHER = "9fceb02d0ae598e95dc970b74767f19372d61af8", "a" * 40
-
-
 ADA = Who("ada", "a test")
 
 
@@ -121,8 +119,6 @@ def test_it_holds_only_within_its_time_for_its_thing_at_its_gate(
 
 
 CHECK = '#!/bin/sh\n! git cat-file -p "$1:a.txt" | grep -q PLANTED\n'
-
-
 SCANNER = """#!/bin/sh
 git ls-tree -r --name-only "$1" | while read -r path; do
     git cat-file -p "$1:$path" | grep -q PLANTED && printf 'planted\\t%s\\n' "$path"

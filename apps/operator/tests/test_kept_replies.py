@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from contextlib import AsyncExitStack, closing
-from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
@@ -115,6 +114,7 @@ def test_a_replacement_does_not_get_what_the_one_before_asked_for(
     start_agent(sandboxes, house, replace=True)
     after, why = type_kept(queue, item, lambda: ENGINE, composer_of)
     assert (after.delivery, why, heard()) == (Delivery.KEPT, "no key goes into its sandbox", "")
+    assert queue.item(item.id).claim is None
     assert composer_of(evolve(item, created=item.created + 1e6)) is not None, "but for that it could be typed"
 
 
@@ -173,10 +173,3 @@ def test_a_claim_of_another_boot_is_dead(queue: Queue) -> None:
     assert queue.typing(item.id, Claim(ADA, os.getpid(), 1, "another boot", "token"))
     assert not queue.typing(item.id, claim_of(ADA))
     assert queue.item(item.id).delivery is Delivery.PERHAPS
-
-
-def test_what_cannot_be_reached_stays_kept(queue: Queue, tmp_path: Path) -> None:
-    item = kept(queue)
-    after, why = type_kept(queue, item, lambda: ENGINE, lambda item: None)
-    assert (after.delivery, why) == (Delivery.KEPT, "no key goes into its sandbox")
-    assert queue.item(item.id).claim is None

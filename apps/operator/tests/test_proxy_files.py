@@ -18,7 +18,6 @@ from stallkit_operator.sandbox.routes import (
     EMPTY,
     InvalidEdit,
     Route,
-    changed_routes,
     digest_of,
     read_routes,
     render_nginx,
@@ -107,12 +106,6 @@ def test_no_value_is_more_than_a_word_of_the_include(given: dict[str, str]) -> N
     shape = re.sub(r"[^\s;{}\"]+", "w", render_nginx(found))
     plain = re.sub(r"[^\s;{}\"]+", "w", render_nginx((Route("/a/", found[0].upstream, "x", scheme=found[0].scheme),)))
     assert shape.replace("w w {", "w {") == plain.replace("w w {", "w {")
-
-
-def test_what_changed_is_known() -> None:
-    one, two = Route("/a/", "http://h/"), Route("/b/", "http://h/")
-    assert changed_routes((one,), (one, two)) == (two,)
-    assert changed_routes((one, two), (two,)) == ()
 
 
 NO_HOSTS = [
@@ -209,8 +202,6 @@ def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
 
 
 HOSTS = (("-", "10.0.0.1"), ("+", "evil.example"))
-
-
 EVERY = {**KINDS, **ASIDE, **FRESH, **THIRD, **LAST}
 
 

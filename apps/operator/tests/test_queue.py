@@ -8,15 +8,14 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from stallkit_operator.answering import Result, carry_out
-from stallkit_operator.board import Branch, rows
+from stallkit_operator.board import rows
 from stallkit_operator.item import (
     OPEN,
     Category,
@@ -30,11 +29,6 @@ from stallkit_operator.item import (
     NotOpen,
     Source,
     Who,
-    appended,
-    claimed,
-    closed,
-    let_go,
-    prompt_gone,
 )
 from stallkit_operator.orders import Elsewhere, Look, Order, Quit, Triage, Verb, chosen, read_line
 from stallkit_operator.queue import FETCHED_KEPT, NoItem, Queue, claim_of
@@ -211,11 +205,7 @@ def test_all_that_waits_is_listed_however_much_and_the_newest_of_what_is_over(tm
 
 
 ENDS = st.sampled_from(sorted(set(ItemState) - OPEN))
-
-
 PEOPLE = st.builds(Who, st.sampled_from(["ada", "bea"]), st.just("a test"))
-
-
 DEAD = Claim(Who("ada", "a test"), 999_999_999, 1, "an earlier boot", "t")
 
 
@@ -229,14 +219,14 @@ def item(**changes: Any) -> Item:
 
 @given(ENDS, ENDS, PEOPLE)
 def test_what_is_over_never_changes(first: ItemState, second: ItemState, who: Who) -> None:
-    over = closed(item(), first, who, 5.0, "so")
+    over = item().closed(first, who, 5.0, "so")
     with pytest.raises(NotOpen, match=f"it is {first} already"):
-        closed(over, second, who, 6.0)
+        over.closed(second, who, 6.0)
     with pytest.raises(NotOpen):
-        claimed(over, DEAD, other_lives=False)
+        over.claimed(DEAD, other_lives=False)
     with pytest.raises(NotOpen):
-        appended(over, "more")
-    assert prompt_gone(over, 6.0, claim_lives=False, by="") == over == let_go(over, DEAD)
+        over.appended("more")
+    assert over.prompt_gone(6.0, claim_lives=False, by="") == over == over.let_go(DEAD)
 
 
 def test_several_options_are_named_at_once_only_where_they_may_be() -> None:
@@ -251,27 +241,27 @@ def test_several_options_are_named_at_once_only_where_they_may_be() -> None:
 def test_a_secret_is_never_answered_here() -> None:
     secret = item(state=ItemState.AUTH_REQUIRED)
     with pytest.raises(NotOpen, match="a secret or a login"):
-        closed(secret, ItemState.ANSWERED, DEAD.who, 1.0, "hunter2")
+        secret.closed(ItemState.ANSWERED, DEAD.who, 1.0, "hunter2")
     with pytest.raises(NotOpen, match="a secret or a login"):
-        claimed(secret, DEAD, other_lives=False)
-    assert closed(secret, ItemState.DECLINED, DEAD.who, 1.0).state is ItemState.DECLINED
+        secret.claimed(DEAD, other_lives=False)
+    assert secret.closed(ItemState.DECLINED, DEAD.who, 1.0).state is ItemState.DECLINED
 
 
 def test_a_claim_keeps_others_out_while_its_process_lives() -> None:
     first, second = evolve(DEAD, token="1"), evolve(DEAD, who=Who("bea", "a test"), token="2")
-    held = claimed(item(), first, other_lives=False)
+    held = item().claimed(first, other_lives=False)
     with pytest.raises(NotOpen, match="ada is answering it now"):
-        claimed(held, second, other_lives=True)
+        held.claimed(second, other_lives=True)
     with pytest.raises(NotOpen, match="ada is answering it now"):
-        closed(held, ItemState.DECLINED, second.who, 1.0, other_lives=True)
-    assert prompt_gone(held, 1.0, claim_lives=True, by="") == held
-    assert claimed(held, second, other_lives=False).claim == second
+        held.closed(ItemState.DECLINED, second.who, 1.0, other_lives=True)
+    assert held.prompt_gone(1.0, claim_lives=True, by="") == held
+    assert held.claimed(second, other_lives=False).claim == second
 
 
 def test_a_prompt_that_went_away_was_answered_elsewhere_unless_a_dead_process_claimed_it() -> None:
-    gone = prompt_gone(item(), 1.0, False, ClearedBy.GONE)
+    gone = item().prompt_gone(1.0, False, ClearedBy.GONE)
     assert f"{gone.state}{gone.how}" == "cancelled: gone with its session"
-    perhaps = prompt_gone(item(claim=DEAD), 1.0, False, ClearedBy.TYPED)
+    perhaps = item(claim=DEAD).prompt_gone(1.0, False, ClearedBy.TYPED)
     assert (perhaps.state, perhaps.by, perhaps.claim) == (ItemState.ANSWERED, "ada", None)
 
 
@@ -362,13 +352,6 @@ TheQueue.TestCase.settings = settings(max_examples=40, stateful_step_count=30, d
 TestTheQueue = TheQueue.TestCase
 
 
-ME = Who("ada", "test")
-
-
-def never(*_: Any) -> NoReturn:
-    raise AssertionError("a notice needs no session")
-
-
 LINES: dict[str, object] = {
     "r 3 try again": Order(Verb.REPLY, 3, "try again"),
     "stallkit stuck reply 3 'as  it is'": Order(Verb.REPLY, 3, "'as  it is'"),
@@ -403,19 +386,6 @@ def test_any_line_is_read_or_refused(line: str) -> None:
     assert isinstance(order, (Order, Triage, Elsewhere, Look, Quit))
 
 
-def test_an_answer_to_what_was_not_shown_is_none(tmp_path: Path) -> None:
-    with closing(Queue(tmp_path / "queue.db")) as queue:
-        seen = queue.notify("web", "key-00001", "may I?")
-        queue.notify("web", "key-00002", "may I delete it all?")
-        order = Order(Verb.APPROVE, seen.id)
-        done = carry_out(queue, order, ME, never, never, seen.revision)
-        assert done.result is Result.CHANGED and queue.item(seen.id).open
-        again = carry_out(queue, order, ME, never, never, queue.item(seen.id).revision)
-        assert again.result is Result.DONE and queue.item(seen.id).text == "approved"
-        late = carry_out(queue, order, ME, never, never, seen.revision)
-        assert late.result is Result.OVER
-
-
 def test_an_option_that_it_lacks_is_refused(tmp_path: Path) -> None:
     with closing(Queue(tmp_path / "queue.db")) as queue:
         item = queue.notify("web", "key-00001", "may I?")
@@ -431,7 +401,7 @@ def test_the_rows_join_what_the_sources_know(tmp_path: Path) -> None:
     live = {"target": "tmux:a", "state": "waiting", "certainty": "maybe", "needs": needs, "foreground": "vim",
             "signature": None, "kind": "confirm", "supervisor": 7}  # fmt: skip
     noted = {**live, "target": "tmux:b", "state": "gone", "needs": None, "supervisor": None, "seen_at": 5.0}
-    found = rows([noted, live], [], [Branch("web", "main"), Branch("db", None)], [item])
+    found = rows([noted, live], [], {"web": "main", "db": None}, [item])
     assert [(one.name, one.state, one.branch, one.item) for one in found] == [
         ("web", "not started", "main", item.id),
         ("a", "waiting?", "", None),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 from boxed import need_bwrap
@@ -16,11 +17,11 @@ from rebuilt import Site, site_in
 from repositories import git
 from stallkit_operator.audit import AuditLog
 from stallkit_operator.item import ItemState
-from stallkit_operator.sandbox.hand_off import GO_ON
 from stallkit_operator.sandbox.rebuild import Runner, copy_tree
-from stallkit_operator.sandbox.rebuild_plan import Outcome, Step, StepState, edited, propose, to_edit
+from stallkit_operator.sandbox.rebuild_plan import GO_ON, Outcome, Step, StepState, edited, propose, to_edit
 from stallkit_sessions.model import Cause
 from started import House
+from terminal_fixtures import PROGRAMS, ROOT
 from terminals import wait_for
 
 from stallkit.config import stuck_dir
@@ -296,3 +297,70 @@ def test_a_transcript_is_copied_without_following_links(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "b").rglob("*")) == ["sub", "x"]
     with pytest.raises(OSError, match="more than 0 bytes"):
         copy_tree(source, tmp_path / "c", 0)
+
+
+CLAUDE = "/opt/stallkit-tools/claude"
+TOLD = "Fix the tests of the parser"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    if not (PROGRAMS / "claude").exists():
+        pytest.skip("scripts/test has not fetched it")
+    monkeypatch.syspath_prepend(str(ROOT / "corpora" / "agents"))
+    made = importlib.import_module("anthropic").Server([{"text": "I look at it."}]).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture
+def trusted(site: Site, house: House, monkeypatch: pytest.MonkeyPatch, model: Any) -> Site:
+    """A site whose Claude Code asks nothing at its start, and speaks to the model."""
+    stage = importlib.import_module("claude_stage")
+    for name, value in {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": stage.KEY,
+        "CLAUDE_CONFIG_DIR": "/home/agent/.claude",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    kept = house.state / "sandboxes" / "web" / "transcript"
+    kept.mkdir(parents=True, mode=0o700)
+    known = {"hasCompletedOnboarding": True, "theme": "dark", "numStartups": 20}
+    known |= {"customApiKeyResponses": {"approved": [stage.KEY[-20:]], "rejected": []}}
+    (kept / ".claude.json").write_text(json.dumps({**known, "projects": {str(site.work): stage.TRUSTED}}))
+    settings = {"permissions": {"defaultMode": "default", "disableAutoMode": "disable"}}
+    (kept / "settings.json").write_text(json.dumps(settings))
+    return site
+
+
+def heard(model: Any, text: str) -> list[str]:
+    """The requests of its turns that hold a text."""
+    turns = [json.dumps(body) for _, body in model.requests if body and len(body.get("tools") or []) >= 3]
+    return [one for one in turns if text in one]
+
+
+@pytest.mark.parametrize(
+    ("command", "interactive"), [([CLAUDE, TOLD], False), (["sh", "-c", f"{CLAUDE} '{TOLD}'; exit"], True)]
+)
+def test_claude_code_goes_on_by_itself(trusted: Site, model: Any, command: list[str], interactive: bool) -> None:
+    """Real Claude Code, with a scripted model."""
+    site = trusted
+    more = {
+        "env": ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "DISABLE_AUTOUPDATER"],
+        "tools": [str(PROGRAMS / "claude")],
+        "network": "host",
+        "transcript": "/home/agent/.claude",
+        "interactive": interactive,
+    }
+    site.start(site.text(command=command, **more))
+    wait_for(lambda: heard(model, TOLD), "its first turn")
+    site.approve(site.text("ports = [0]", command=command if not interactive else ["sh", "-c", CLAUDE], **more))
+    steps: list[str] = []
+    done = Runner(site.sandboxes, site.queue, lambda *step: steps.append(" ".join(step).strip())).rebuild("web")
+    assert done.outcome is Outcome.REPLACED and "set going done" in steps, (done, steps)
+    wait_for(lambda: heard(model, GO_ON), f"it to go on, {site.running()}")
+    if not interactive:
+        assert all(TOLD in one for one in heard(model, GO_ON)), "with what was said before"

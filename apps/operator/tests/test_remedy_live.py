@@ -46,20 +46,15 @@ class Room:
         self.desk.environment["EDITOR"] = editor(self.folder, text)
         return self.desk(verb, "edit", "web", *words)
 
-    def get(self, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.nginx.port, timeout=30)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read().decode()
-        connection.close()
-        return answer.status, body
+    def get(self, path: str, port: int | None = None) -> tuple[int, str]:
+        """What nginx answers, or what is at another port."""
+        with closing(http.client.HTTPConnection("127.0.0.1", port or self.nginx.port, timeout=30)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
 
     def through(self, host: str) -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", self.tinyproxy.port, timeout=30)
-        connection.request("GET", f"http://{host}:{self.behind.port}/")
-        status = connection.getresponse().status
-        connection.close()
-        return status
+        return self.get(f"http://{host}:{self.behind.port}/", self.tinyproxy.port)[0]
 
     def audit(self, log: str) -> list[dict[str, Any]]:
         assert self.desk("audit", "verify", log).returncode == 0
@@ -207,7 +202,7 @@ def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
     held: list[tuple[int, bytes]] = []
 
     def ask() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", room.nginx.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", room.nginx.port, timeout=300)
         connection.request("POST", "/supervise/notify", b"github answers 404 here", {"Idempotency-Key": "key-00001"})
         answer = connection.getresponse()
         held.append((answer.status, answer.read()))
@@ -226,7 +221,7 @@ def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
     assert room.get("/pypi/x")[0] == 404, "nothing was edited"
     done = room.edit("routes", later, "--reply", str(item["id"]), "try again")
     assert done.returncode == 0, done.stderr
-    asking.join(30)
+    asking.join(60)
     assert held == [(200, b'{"text":"try again"}')]
     last = room.audit("cred-proxy-web")[-1]
     assert (last["event"], last["item"], last["reply"]) == ("edit_applied", item["id"], "try again")

@@ -39,8 +39,6 @@ from stallkit.transports.targets import open_target
 pytestmark = pytest.mark.e2e
 
 ASKS = "read -p 'Overwrite notes.txt? [y/N] ' it; echo \"got <$it>\"; while :; do sleep 1; done"
-
-
 ADA = Who("ada", "a test")
 
 

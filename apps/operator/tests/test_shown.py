@@ -16,8 +16,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from queued import COMMAND, Desk
-from stallkit_operator.cli.stuck_commands import item_lines
-from stallkit_operator.displayed_revisions import here, note_shown, revision_shown
+from stallkit_operator.cli.stuck_commands import here, item_lines
 from stallkit_operator.item import (
     Choice,
     ChoiceKind,
@@ -29,8 +28,6 @@ from stallkit_operator.item import (
     NotOpen,
     Source,
     Who,
-    as_shown,
-    revised,
 )
 from stallkit_operator.queue import Queue, claim_of
 from terminals import OnTerminal, Server
@@ -38,8 +35,6 @@ from terminals import OnTerminal, Server
 from stallkit.terminal.text import cells
 
 ADA = Who("ada", "a test")
-
-
 ITEM = Item(
     *(1, "web", Source.AGENT, None, "help", (), "a", "b"), identity="i", created=1.0, expires=None,
     state=ItemState.INPUT_REQUIRED,
@@ -173,13 +168,13 @@ def test_what_comes_while_it_is_answered_is_not_answered_with_it(queue: Queue) -
 
 def test_what_was_shown_is_kept_by_terminal(queue: Queue) -> None:
     item = queue.notify("web", "key-00001", "may I?")
-    assert revision_shown(queue, "one", item.id) == 0
-    note_shown(queue, "one", [item])
-    assert (revision_shown(queue, "one", item.id), revision_shown(queue, "two", item.id)) == (1, 0)
+    assert queue.revision_shown("one", item.id) == 0
+    queue.note_shown("one", [item])
+    assert (queue.revision_shown("one", item.id), queue.revision_shown("two", item.id)) == (1, 0)
     before = queue.version()
-    note_shown(queue, "one", [item])
+    queue.note_shown("one", [item])
     assert queue.version() == before, "nothing is written where nothing is new"
-    note_shown(queue, "one", [queue.close_item(item.id, ItemState.DECLINED, ADA)])
+    queue.note_shown("one", [queue.close_item(item.id, ItemState.DECLINED, ADA)])
     assert here() == here()
 
 
@@ -194,23 +189,21 @@ def test_a_revision_is_what_a_person_is_shown(draft: Draft) -> None:
         ITEM, session=draft.session, words=draft.words, options=draft.options, action=draft.action,
         identity=draft.identity,
     )  # fmt: skip
-    found = revised(ITEM, other)
+    found = other.revised(ITEM)
     same = (ITEM.session, ITEM.words, ITEM.options, ITEM.action, ITEM.identity) == (
         other.session, other.words, other.options, other.action, other.identity,
     )  # fmt: skip
     assert found.revision == (1 if same else 2)
     if same:
-        assert as_shown(found, 1) == found
+        assert found.as_shown(1) == found
     else:
         with pytest.raises(NotAsShown):
-            as_shown(found, 1)
+            found.as_shown(1)
     claim = Claim(ADA, 1, 2, "boot", "token")
-    assert revised(ITEM, evolve(ITEM, claim=claim, category=None)).revision == 1, "who answers it is not what it asks"
+    assert evolve(ITEM, claim=claim, category=None).revised(ITEM).revision == 1, "who answers it is not what it asks"
 
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
-
-
 CATEGORIES = {
     "none": "stallkit stuck triage 1 credential|egress|capability",
     "credential": "stallkit routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT",

@@ -13,7 +13,7 @@ import signal
 import socket
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Iterator, Mapping, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 import uvicorn
 from attrs import field, frozen
@@ -25,28 +25,17 @@ from stallkit.daemon_client import MAX_PATH, listens
 from stallkit.daemon_socket import bound
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event
-from stallkit_operator.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Waits, application
+from stallkit_operator.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Tcp, Waits, application
 from stallkit_operator.install import host_socket, mounted_socket
 from stallkit_operator.queue import Queue
 
-__all__ = ["Served", "Tcp", "read_tokens", "serve", "sockets"]
+__all__ = ["Served", "serve", "sockets", "tcp_at"]
 
 HEADER_S = 10.0  # for a client to send its headers
 IDLE_S = 10  # between two requests of one connection
 BACKLOG = 2_048
 MORE_S = 1.0  # between two looks for sandboxes that started meanwhile
 GRACE_S = 5  # for answers that are being written when it ends
-
-
-@frozen
-class Tcp:
-    """An address to listen at, and who may ask there."""
-
-    host: str
-    port: int
-    tokens: Mapping[str, str] = field(repr=False)  # sandboxes by token
-    hosts: frozenset[str]
-    origins: frozenset[str] = frozenset()
 
 
 @frozen
@@ -59,7 +48,15 @@ class Served:
     add: Callable[[str], list[socket.socket]] = lambda name: []  # opens those of one more; raises as `sockets` does
 
 
-def read_tokens(path: Path) -> dict[str, str]:
+def tcp_at(address: str, token_file: Path, hosts: Iterable[str], origins: Iterable[str] = ()) -> Tcp:
+    """What is written HOST:PORT, and who may ask there.  Raises ConfigError."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise ConfigError("--listen", f"{address!r} is no address", "write it as 127.0.0.1:8377")
+    return Tcp(host.strip("[]"), int(port), _tokens(token_file), frozenset(hosts), frozenset(origins))
+
+
+def _tokens(path: Path) -> dict[str, str]:
     """The sandboxes by token, of a file with lines ``SANDBOX TOKEN``.  Raises ConfigError, without a token in it."""
     try:
         private.checked(path.parent)
@@ -117,8 +114,7 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
             raise next(iter(failed.values()))
         if tcp is not None:
             opened.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
-        gate = Gate(by_path) if tcp is None else Gate(by_path, tcp.tokens, tcp.hosts, tcp.origins)
-        yield Served(opened, gate, {name: str(error) for name, error in failed.items()}, add)
+        yield Served(opened, Gate(by_path, tcp), {name: str(error) for name, error in failed.items()}, add)
 
 
 @contextmanager

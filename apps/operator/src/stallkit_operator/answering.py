@@ -10,12 +10,11 @@ either, and the item shows what is there now.
 
 from __future__ import annotations
 
-import time
 from enum import StrEnum
 from typing import Any, Callable, Mapping
 
 from attrs import frozen
-from stallkit_supervisor.notification import Need, cleared_by, subject_of
+from stallkit_supervisor.notification import cleared_by, subject_of
 
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Certainty, Kind
@@ -35,15 +34,12 @@ from stallkit_operator.item import (
     ChoiceKind,
     Claim,
     Delivery,
-    Draft,
     Item,
     ItemState,
     NotAsShown,
     NotOpen,
     Source,
     Who,
-    as_shown,
-    check_open,
 )
 from stallkit_operator.orders import Order, chosen
 from stallkit_operator.queue import Queue, claim_of
@@ -84,7 +80,6 @@ class _Attempt:
     given: str | Choice
     transport: Transport
     engine: Engine
-    sleep: Callable[[float], None]
 
     @property
     def text(self) -> str:
@@ -113,7 +108,6 @@ def answer_item(
     reach: Callable[[Item], Transport | None],
     *,
     seen: int | None = None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Answered:
     """Answer the item with a text, or with one of its options; `seen` is the revision that the person was shown.
 
@@ -128,7 +122,7 @@ def answer_item(
         if item.source is Source.AGENT:
             done = queue.close_item(id, ItemState.ANSWERED, who, text, seen=seen)
             if done.delivery is Delivery.KEPT:
-                return _kept(*type_kept(queue, done, engine, reach, sleep))
+                return _kept(*type_kept(queue, done, engine, reach))
             return Answered(Result.DONE, "answered", done)
         claim = claim_of(who)
         item = queue.claim(id, claim, seen)
@@ -136,7 +130,7 @@ def answer_item(
             transport = reach(item)
             assert transport is not None  # a prompt is in a session
             try:
-                return _at_session(_Attempt(queue, item, claim, given, transport, engine(), sleep))
+                return _at_session(_Attempt(queue, item, claim, given, transport, engine()))
             finally:
                 transport.close()
         except SessionGone as error:
@@ -176,8 +170,8 @@ def carry_out(
     Raises as `answer_item`; ValueError also where the item has no such option.
     """
     try:
-        item = as_shown(queue.item(order.id), seen)
-        check_open(item)
+        item = queue.item(order.id).as_shown(seen)
+        item.check_open()
     except NotOpen as error:
         return not_answered(error)
     given = chosen(order, item)
@@ -211,7 +205,7 @@ def _kept(done: Item, why: str) -> Answered:
 
 def _at_session(attempt: _Attempt) -> Answered:
     item = attempt.item
-    verdict, seen = observe(attempt.transport, attempt.engine, sleep=attempt.sleep)
+    verdict, seen = observe(attempt.transport, attempt.engine)
     subject = subject_of(verdict)
     now = None if subject is None else draft_of(item.session, subject, verdict, seen)
     if subject is None or now is None or (now.about, now.identity) != (item.about, item.identity):
@@ -222,25 +216,28 @@ def _at_session(attempt: _Attempt) -> Answered:
     if seen.sealed:
         return attempt.told(Result.REFUSED, SEALED)
     if subject.need in COMPOSER:
-        return _compose(attempt)
+        sending = send(attempt.transport, attempt.text, attempt.engine)
+        if sending.sent is Sent.TYPED:
+            return attempt.done(sending.why)
+        return attempt.told(Result.UNSEEN if sending.sent is Sent.UNSEEN else Result.REFUSED, sending.why)
     if subject.need is not PROMPT or now.secret:
+        why = f"it is {subject.need}: no text answers that; see to it, then: stallkit stuck decline"
         secret = "it asks for a secret or a login: answer it at its own terminal"
-        return attempt.told(Result.REFUSED, secret if now.secret else _no_text(subject.need))
+        return attempt.told(Result.REFUSED, secret if now.secret else why)
     if now.kind == Kind.EDITOR and not isinstance(attempt.given, Choice):
         return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
-        return _changed(attempt, now)
+        why = "its screen is not as it was shown to you; nothing was pressed"
+        return Answered(Result.CHANGED, why, attempt.queue.rebind(item.id, attempt.claim, now))
     return _press(attempt, seen)
 
 
 def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
     given = attempt.given
     if isinstance(given, Choice):
-        outcome = press(
-            attempt.transport, Pick(_picked(attempt.item, given)), seen, attempt.engine, sleep=attempt.sleep
-        )
+        outcome = press(attempt.transport, Pick(_picked(attempt.item, given)), seen, attempt.engine)
     else:
-        outcome = answer(attempt.transport, given, seen, attempt.engine, sleep=attempt.sleep)
+        outcome = answer(attempt.transport, given, seen, attempt.engine)
     if isinstance(given, str) and outcome.pressed and len(_literal(outcome.keys)) < len(given):
         return attempt.told(Result.UNSEEN, f"only {_literal(outcome.keys)!r} of it was typed: {outcome.why}")
     if outcome or (outcome.end is End.GONE and outcome.pressed):
@@ -263,23 +260,6 @@ def _literal(keys: Keys | None) -> str:
     return "".join(key.literal for key in keys.sequence) if keys is not None else ""
 
 
-def _compose(attempt: _Attempt) -> Answered:
-    """A text for an agent at its composer."""
-    sending = send(attempt.transport, attempt.text, attempt.engine, sleep=attempt.sleep)
-    if sending.sent is Sent.TYPED:
-        return attempt.done(sending.why)
-    return attempt.told(Result.UNSEEN if sending.sent is Sent.UNSEEN else Result.REFUSED, sending.why)
-
-
 def _over(queue: Queue, item: Item, claim: Claim, why: str, gone: bool) -> Answered:
     queue.release(item.id, claim)
     return Answered(Result.OVER, why, queue.gone(item.id, cleared_by(item.kind, gone)))
-
-
-def _changed(attempt: _Attempt, now: Draft) -> Answered:
-    why = "its screen is not as it was shown to you; nothing was pressed"
-    return Answered(Result.CHANGED, why, attempt.queue.rebind(attempt.item.id, attempt.claim, now))
-
-
-def _no_text(what: Need) -> str:
-    return f"it is {what}: no text answers that; see to it, then: stallkit stuck decline"

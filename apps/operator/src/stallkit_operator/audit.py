@@ -27,7 +27,7 @@ from stallkit import private
 from stallkit.errors import StoreError, UnknownName
 from stallkit.jsonlog import encode
 
-__all__ = ["AuditLog", "Finding", "Head", "Report", "audit_log"]
+__all__ = ["AuditLog", "Finding", "Head", "Report"]
 
 NOTHING = "0" * 64  # in place of the hash of a line before the first one
 _OWN = frozenset({"version", "n", "time", "previous", "torn"})
@@ -59,11 +59,6 @@ class Report:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()  # what a writer left that was killed
     events: tuple[dict[str, Any], ...] = field(default=(), repr=False)  # of the lines that can be read
-
-
-def audit_log(folder: Path, remedy: str, sandbox: str) -> AuditLog:
-    """The log of one of a sandbox's proxies: `remedy` is ``cred-proxy`` or ``pipelock``."""
-    return AuditLog(folder / f"{remedy}-{sandbox}.log")
 
 
 class AuditLog:

@@ -14,18 +14,9 @@ from stallkit_sessions.register import RunningSession
 
 from stallkit_operator.item import Item
 
-__all__ = ["Branch", "Row", "name_of", "rows"]
+__all__ = ["Row", "name_of", "rows"]
 
-_TMUX = "tmux:"
 _OVER = ("ended", "gone")
-
-
-@frozen
-class Branch:
-    """A sandbox's work: its branch, if its manifest names one."""
-
-    sandbox: str
-    branch: str | None
 
 
 @frozen
@@ -51,16 +42,19 @@ def name_of(target: str) -> str:
     >>> name_of("tmux:web")
     'web'
     """
-    return target.removeprefix(_TMUX)
+    return target.removeprefix("tmux:")
 
 
 def rows(
     statuses: Iterable[Mapping[str, Any]],
     sessions: Iterable[RunningSession | ExitRecord],
-    branches: Iterable[Branch],
+    branches: Mapping[str, str | None],
     items: Iterable[Item],
 ) -> list[Row]:
-    """Those that a person is asked by first, what is over last; `statuses` are rows of ``stallkit status --json``."""
+    """Those that a person is asked by first, what is over last.
+
+    `statuses` are rows of ``stallkit status --json``, `branches` are those of the sandboxes whose manifests name one.
+    """
     found: dict[str, Row] = {}
     for one in sessions:
         found[one.session.name] = _started(one)
@@ -69,9 +63,9 @@ def rows(
         known = found.get(name)
         if known is None or known.state == "running":  # of one that ended, a supervisor's last look is older
             found[name] = _watched(name, status, known)
-    for branch in branches:
-        row = found.get(branch.sandbox) or Row(branch.sandbox, branch.sandbox, "not started")
-        found[branch.sandbox] = evolve(row, branch=branch.branch or "", sandbox=True)
+    for name, branch in branches.items():
+        row = found.get(name) or Row(name, name, "not started")
+        found[name] = evolve(row, branch=branch or "", sandbox=True)
     for item in items:
         name = name_of(item.session)
         row = found.get(name) or Row(name, item.session, "unknown")

@@ -14,7 +14,7 @@ COMMANDS = CommandSet(
         "pipelock": ("stallkit_operator.cli.remedy_commands", "the same as egress"),
         "routes": ("stallkit_operator.cli.remedy_commands", "edit what a sandbox reaches with credentials"),
         "sandbox": ("stallkit_operator.cli.sandbox_commands", "make a sandbox for an agent, with its proxies"),
-        "serve": ("stallkit_operator.cli.serve_command", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
+        "serve": ("stallkit_operator.cli.serve_commands", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
         "stuck": ("stallkit_operator.cli.stuck_commands", "answer what sessions and agents ask of a person"),
     },
     printed="stallkit_operator.printed:PRINTED",

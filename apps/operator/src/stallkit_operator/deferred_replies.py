@@ -29,13 +29,7 @@ _BECOMES = {Sent.TYPED: Delivery.TYPED, Sent.UNSEEN: Delivery.PERHAPS}
 Reach = Callable[[Item], Transport | None]  # the terminal of a notice's agent; None where no key may go
 
 
-def type_kept(
-    queue: Queue,
-    item: Item,
-    engine: Callable[[], Engine],
-    reach: Reach,
-    sleep: Callable[[float], None] = time.sleep,
-) -> tuple[Item, str]:
+def type_kept(queue: Queue, item: Item, engine: Callable[[], Engine], reach: Reach) -> tuple[Item, str]:
     """Type the reply to an item that is kept, where its agent is at rest; the item after it, and why that.
 
     Raises StoreError where it could not be written down what came of it.
@@ -53,7 +47,7 @@ def type_kept(
             return queue.item(item.id), "another types it, or has it"
         becomes, why = Delivery.PERHAPS, "it is not known whether it was typed"
         try:
-            becomes, why = _typed(transport, item.text or "", found, sleep)
+            becomes, why = _typed(transport, item.text or "", found)
         finally:
             after = queue.typed(item.id, claim, becomes)
         return after, why
@@ -61,9 +55,9 @@ def type_kept(
         transport.close()
 
 
-def _typed(transport: Transport, text: str, engine: Engine, sleep: Callable[[float], None]) -> tuple[Delivery, str]:
+def _typed(transport: Transport, text: str, engine: Engine) -> tuple[Delivery, str]:
     try:
-        sending = send(transport, text, engine, sleep=sleep)
+        sending = send(transport, text, engine)
     except ValueError as error:  # several lines, or a key among them
         return Delivery.KEPT, str(error)
     except TransportError as error:  # by the first look: what a press meets is an outcome

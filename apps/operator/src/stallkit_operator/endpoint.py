@@ -35,9 +35,11 @@ __all__ = [
     "KEY",
     "MOST",
     "NAME",
+    "Tcp",
     "Waits",
     "application",
     "body_of",
+    "response",
     "told_of",
 ]
 
@@ -45,24 +47,36 @@ __all__ = [
 # --- the endpoint's OpenAPI page, as a value ---
 
 
-def _response(about: str) -> dict[str, Any]:
-    text = {"type": "object", "properties": {"text": {"type": "string"}}}
-    body = {**text, "required": ["text"], "additionalProperties": False}
-    return {"description": about, "content": {"application/json": {"schema": body}}}
+_TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+def response(about: str, schema: Mapping[str, Any] = _TEXT) -> dict[str, Any]:
+    """One response of an OpenAPI page, of JSON."""
+    return {"description": about, "content": {"application/json": {"schema": schema}}}
+
+
+def _header(name: str, about: str, **schema: str) -> dict[str, Any]:
+    of = {"type": "string", **schema}
+    return {"name": name, "in": "header", "required": False, "description": about, "schema": of}
 
 
 _REFUSED = {
-    "400": _response("no UTF-8, no words, or an invalid Idempotency-Key"),
-    "401": _response("over TCP: no token, or an unknown one"),
-    "403": _response("the person declined, and says why; or a web page of another origin asks"),
-    "404": _response("no message, and nothing was asked before"),
-    "408": _response("the message did not arrive in time"),
-    "410": _response("nobody answered in time, or it was cancelled"),
-    "413": _response("the message is longer than 65,536 bytes"),
-    "421": _response("over TCP: a Host that is not served"),
-    "429": _response("too much of this sandbox waits already"),
-    "431": _response("headers longer than 16,384 bytes"),
-    "503": _response("the endpoint ends, or its disk is full: try again with the same key"),
+    "400": response("no UTF-8, no words, or an invalid Idempotency-Key"),
+    "401": response("over TCP: no token, or an unknown one"),
+    "403": response("the person declined, and says why; or a web page of another origin asks"),
+    "404": response("no message, and nothing was asked before"),
+    "408": response("the message did not arrive in time"),
+    "410": response("nobody answered in time, or it was cancelled"),
+    "413": response("the message is longer than 65,536 bytes"),
+    "421": response("over TCP: a Host that is not served"),
+    "429": response("too much of this sandbox waits already"),
+    "431": response("headers longer than 16,384 bytes"),
+    "503": response("the endpoint ends, or its disk is full: try again with the same key"),
 }
 _SHARED = {number: _REFUSED[number] for number in ("401", "403", "421", "431")}
 
@@ -75,20 +89,11 @@ DOCUMENT: dict[str, Any] = {
                 "operationId": "notify",
                 "summary": "Ask a person; the connection is held until the answer.",
                 "parameters": [
-                    {
-                        "name": "Idempotency-Key",
-                        "in": "header",
-                        "required": False,
-                        "description": "Made by the client: the same key gets the same message's answer.",
-                        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,128}$"},
-                    },
-                    {
-                        "name": "Prefer",
-                        "in": "header",
-                        "required": False,
-                        "description": "respond-async: file it, and do not wait; the same key gets the answer.",
-                        "schema": {"type": "string"},
-                    },
+                    _header(
+                        *("Idempotency-Key", "Made by the client: the same key gets the same message's answer."),
+                        pattern="^[A-Za-z0-9_-]{8,128}$",
+                    ),
+                    _header("Prefer", "respond-async: file it, and do not wait; the same key gets the answer."),
                 ],
                 "requestBody": {
                     "required": False,
@@ -96,8 +101,8 @@ DOCUMENT: dict[str, Any] = {
                     "content": {"text/plain": {"schema": {"type": "string", "pattern": r"\S", "maxLength": 65536}}},
                 },
                 "responses": {
-                    "200": _response("the reply, verbatim"),
-                    "202": _response("filed, and not answered yet: of a request that prefers not to wait"),
+                    "200": response("the reply, verbatim"),
+                    "202": response("filed, and not answered yet: of a request that prefers not to wait"),
                     **_REFUSED,
                 },
             }
@@ -106,20 +111,14 @@ DOCUMENT: dict[str, Any] = {
             "get": {
                 "operationId": "healthz",
                 "summary": "Whether the endpoint answers, and can read its queue.",
-                "responses": {"200": _response("it does"), "503": _REFUSED["503"], **_SHARED},
+                "responses": {"200": response("it does"), "503": _REFUSED["503"], **_SHARED},
             }
         },
         "/openapi.json": {
             "get": {
                 "operationId": "openapi",
                 "summary": "This page.",
-                "responses": {
-                    "200": {
-                        "description": "the page",
-                        "content": {"application/json": {"schema": {"type": "object"}}},
-                    },
-                    **_SHARED,
-                },
+                "responses": {"200": response("the page", {"type": "object"}), **_SHARED},
             }
         },
     },
@@ -143,36 +142,46 @@ _STATUS = {
 
 
 @frozen
+class Tcp:
+    """An address to listen at, and who may ask there."""
+
+    host: str
+    port: int
+    tokens: Mapping[str, str] = field(repr=False)  # sandboxes by token
+    hosts: frozenset[str]
+    origins: frozenset[str] = frozenset()
+
+
+@frozen
 class Gate:
     """Who may ask, and as which sandbox.
 
     `sockets` are the sandboxes by the path of their unix socket, whose directory is the authority.  Over TCP a token
-    says which sandbox it is, and the Host must be one of `hosts`, the Origin, if there is one, one of `origins`.
+    says which sandbox it is, and the Host must be one that is served, the Origin, if there is one, one that may ask.
     """
 
-    sockets: Mapping[str, str] = field(factory=dict)
-    tokens: Mapping[str, str] = field(factory=dict, repr=False)  # sandboxes by token
-    hosts: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
+    sockets: Mapping[str, str]
+    tcp: Tcp | None = None
 
     def sandboxes(self) -> frozenset[str]:
         """Those that may ask now."""
-        return frozenset({*self.sockets.values(), *self.tokens.values()})
+        return frozenset({*self.sockets.values(), *(self.tcp.tokens.values() if self.tcp else ())})
 
     def sandbox(self, request: Request) -> str:
         """The sandbox that asks.  Raises HTTPException."""
         if sum(len(name) + len(value) for name, value in request.headers.raw) > HEADER_BYTES:
             raise HTTPException(431, f"headers have {HEADER_BYTES:,} bytes at most")
         origins = request.headers.getlist("origin")
-        if any(origin not in self.origins for origin in origins):
+        if any(self.tcp is None or origin not in self.tcp.origins for origin in origins):
             raise HTTPException(403, "this origin may not ask")
         host, port = request.scope.get("server") or ("", None)
         if port is None and host in self.sockets:
             return self.sockets[host]
-        if request.headers.getlist("host") not in [[one] for one in self.hosts]:
+        if self.tcp is None or request.headers.getlist("host") not in [[one] for one in self.tcp.hosts]:
             raise HTTPException(421, "this host is not served here")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        found = [name for token, name in self.tokens.items() if hmac.compare_digest(token.encode(), given.encode())]
+        known = self.tcp.tokens.items()
+        found = [name for token, name in known if hmac.compare_digest(token.encode(), given.encode())]
         if scheme.lower() != "bearer" or not found:
             raise HTTPException(401, "a token is needed", {"www-authenticate": "Bearer"})
         return found[0]
@@ -246,10 +255,10 @@ def application(
     queue: Queue,
     gate: Gate,
     waits: Waits,
-    expires_s: float = EXPIRES_S,
-    on_message: Callable[[Event], object] = lambda event: None,
-    routes: Sequence[Route] = (),
-    beside: Sequence[AbstractAsyncContextManager[None]] = (),
+    expires_s: float,
+    on_message: Callable[[Event], object],
+    routes: Sequence[Route],
+    beside: Sequence[AbstractAsyncContextManager[None]],
 ) -> Starlette:
     """The ASGI application; `expires_s` is how long a message waits for its answer.
 

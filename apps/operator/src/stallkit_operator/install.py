@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Iterator
 
-__all__ = ["DENIED", "FILES", "host_socket", "install", "mounted_socket"]
+__all__ = ["host_socket", "install", "mounted_socket"]
 
 
 # --- where the endpoint's sockets of a sandbox are ---
@@ -27,14 +27,14 @@ def host_socket(folder: Path, sandbox: str) -> Path:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 # What each file is made of, and whether it is a program.
-FILES = {
+_FILES = {
     "stuck": ("stuck.sh", True),
     "stuck.py": ("stuck_client.py", True),
     "SKILL.md": ("SKILL.md", False),
     "commands/stuck.md": ("command.md", False),
     "STUCK.md": ("STUCK.md", False),
 }
-DENIED = {"denied.py": ("denied_hook.py", True), "hooks.json": ("hooks.json", False)}  # only where it is asked for
+_DENIED = {"denied.py": ("denied_hook.py", True), "hooks.json": ("hooks.json", False)}  # only where it is asked for
 
 
 def install(folder: Path, inside: str | None = None, denied: bool = False) -> list[Path]:
@@ -47,7 +47,7 @@ def install(folder: Path, inside: str | None = None, denied: bool = False) -> li
     there = inside or str(folder.absolute())
     written = []
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (origin, runs) in {**FILES, **(DENIED if denied else {})}.items():
+    for name, (origin, runs) in {**_FILES, **(_DENIED if denied else {})}.items():
         text = (resources.files("stallkit_operator") / "agent" / origin).read_text("utf-8")
         if not runs:
             text = text.replace("{dir}", there.rstrip("/"))

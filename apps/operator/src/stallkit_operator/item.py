@@ -34,17 +34,6 @@ __all__ = [
     "Source",
     "Who",
     "action_of",
-    "appended",
-    "as_shown",
-    "check_open",
-    "awaited",
-    "claimed",
-    "closed",
-    "let_go",
-    "prompt_gone",
-    "revised",
-    "typed",
-    "typing",
 ]
 
 MOST_BYTES = 1_000_000  # of the words of one item, to which an agent may append
@@ -252,6 +241,109 @@ class Item:
         found = [one for one in self.options if one.kind is kind]
         return found[0] if len(found) == 1 else None
 
+    # --- its legal changes ---
+
+    def revised(self, before: Item) -> Self:
+        """It, by a revision of its own where a person is shown something else than before."""
+        return self if self._face == before._face else evolve(self, revision=before.revision + 1)
+
+    @property
+    def _face(self) -> tuple[object, ...]:
+        return self.session, self.identity, self.action, self.words, self.options
+
+    def as_shown(self, seen: int | None) -> Self:
+        """It, where it is over or its revision is `seen`; None: whatever it is.  Raises NotAsShown."""
+        if seen is not None and self.open and self.revision != seen:
+            raise NotAsShown(self, seen)
+        return self
+
+    def closed(
+        self, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
+    ) -> Self:
+        """It, over: first answer wins.  Raises NotOpen where it is over already, or waits for a secret.
+
+        An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim
+        is somebody else's, whose answer is under way.
+        """
+        self.check_open()
+        if self.claim is not None and other_lives:
+            raise NotOpen(self, f"{self.claim.who.name} is answering it now")
+        if state in OPEN:
+            raise ValueError(f"{state} is no end")
+        if self.state is ItemState.AUTH_REQUIRED and state is ItemState.ANSWERED:
+            raise NotOpen(self, "it asks for a secret or a login", "answer it at its own terminal")
+        kept = state is ItemState.ANSWERED and self.delivery is Delivery.LATER
+        delivery = Delivery.KEPT if kept else self.delivery
+        by, through = who.name, who.through
+        return evolve(self, state=state, by=by, through=through, at=now, text=text, claim=None, delivery=delivery)
+
+    def claimed(self, claim: Claim, other_lives: bool) -> Self:
+        """It, with the answer of one person under way.
+
+        Raises NotOpen where it is over, asks for a secret, or somebody else is answering it (`other_lives`: the process
+        of the claim that it has still runs).
+        """
+        self.check_open()
+        if self.state is ItemState.AUTH_REQUIRED:
+            raise NotOpen(self, "it asks for a secret or a login", "answer it at its own terminal")
+        if self.claim is not None and other_lives and self.claim != claim:
+            raise NotOpen(self, f"{self.claim.who.name} is answering it now")
+        return evolve(self, claim=claim)
+
+    def let_go(self, claim: Claim) -> Self:
+        """It, without that claim: nothing was pressed, or it is still there."""
+        return evolve(self, claim=None) if self.open and self.claim == claim else self
+
+    def prompt_gone(self, now: float, claim_lives: bool, by: str) -> Self:
+        """It, after a look that shows its prompt no more: cancelled, unless somebody's answer is under way.
+
+        Of a claim whose process died, the answer may have been what made it go away.
+        """
+        if not self.open or (self.claim is not None and claim_lives):
+            return self
+        if self.claim is not None:
+            lost = "perhaps: it ended before the outcome was seen"
+            return self.closed(ItemState.ANSWERED, self.claim.who, now, lost)
+        return self.closed(ItemState.CANCELLED, Who(by, "supervisor"), now)
+
+    def awaited(self, other_lives: bool = False) -> Self:
+        """It, now that somebody in its sandbox waits for the reply, which is then typed no more.
+
+        Raises NotOpen while its reply is being typed (`other_lives`: the process of its claim still runs).
+        """
+        if self.delivery is Delivery.KEPT and self.claim is not None and other_lives:
+            raise NotOpen(self, "its reply is being typed", "ask again")
+        if self.delivery in (Delivery.LATER, Delivery.KEPT):
+            return evolve(self, delivery=Delivery.FETCHED, claim=None if self.delivery is Delivery.KEPT else self.claim)
+        return self
+
+    def typing(self, claim: Claim, other_lives: bool) -> Self:
+        """It, with its kept reply about to be typed by that claim; of a claim whose process died, it perhaps was.
+
+        What is not kept, or is being typed by another, stays as it is.
+        """
+        if self.delivery is not Delivery.KEPT or (self.claim is not None and other_lives):
+            return self
+        return evolve(self, claim=claim) if self.claim is None else evolve(self, claim=None, delivery=Delivery.PERHAPS)
+
+    def typed(self, claim: Claim, delivery: Delivery) -> Self:
+        """It, after that claim's attempt: typed, perhaps, or still kept."""
+        return evolve(self, claim=None, delivery=delivery) if self.claim == claim and not self.open else self
+
+    def appended(self, words: str, delivery: Delivery = Delivery.HELD) -> Self:
+        """It, with one more message of its agent.  Raises NotOpen if it is over, ValueError if it gets too long."""
+        self.check_open()
+        item = self if delivery is Delivery.LATER else self.awaited()
+        both = f"{self.words}\n\n{words}"
+        if len(both.encode("utf-8", "replace")) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES:,} bytes wait for one answer")
+        return evolve(item, words=both)
+
+    def check_open(self) -> None:
+        """Raises NotOpen where it is over."""
+        if not self.open:
+            raise NotOpen(self, f"it is {self.state} already{self.how}")
+
 
 def action_of(*parts: str) -> str:
     """A hash of fingerprint and words, for `action`.
@@ -260,116 +352,6 @@ def action_of(*parts: str) -> str:
     False
     """
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def revised(before: Item, after: Item) -> Item:
-    """What it became, by a revision of its own where a person is shown something else than before."""
-    return after if _faces(before) == _faces(after) else evolve(after, revision=before.revision + 1)
-
-
-def _faces(item: Item) -> tuple[object, ...]:
-    return item.session, item.identity, item.action, item.words, item.options
-
-
-def as_shown(item: Item, seen: int | None) -> Item:
-    """It, where it is over or its revision is `seen`; None: whatever it is.  Raises NotAsShown."""
-    if seen is not None and item.open and item.revision != seen:
-        raise NotAsShown(item, seen)
-    return item
-
-
-def closed(
-    item: Item, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
-) -> Item:
-    """It, over: first answer wins.  Raises NotOpen where it is over already, or waits for a secret.
-
-    An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim is
-    somebody else's, whose answer is under way.
-    """
-    check_open(item)
-    if item.claim is not None and other_lives:
-        raise NotOpen(item, f"{item.claim.who.name} is answering it now")
-    if state in OPEN:
-        raise ValueError(f"{state} is no end")
-    if item.state is ItemState.AUTH_REQUIRED and state is ItemState.ANSWERED:
-        raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
-    kept = state is ItemState.ANSWERED and item.delivery is Delivery.LATER
-    delivery = Delivery.KEPT if kept else item.delivery
-    return evolve(item, state=state, by=who.name, through=who.through, at=now, text=text, claim=None, delivery=delivery)
-
-
-def claimed(item: Item, claim: Claim, other_lives: bool) -> Item:
-    """It, with the answer of one person under way; `other_lives`: the process of the claim that it has still runs.
-
-    Raises NotOpen where it is over, asks for a secret, or somebody else is answering it.
-    """
-    check_open(item)
-    if item.state is ItemState.AUTH_REQUIRED:
-        raise NotOpen(item, "it asks for a secret or a login", "answer it at its own terminal")
-    if item.claim is not None and other_lives and item.claim != claim:
-        raise NotOpen(item, f"{item.claim.who.name} is answering it now")
-    return evolve(item, claim=claim)
-
-
-def let_go(item: Item, claim: Claim) -> Item:
-    """It, without that claim: nothing was pressed, or it is still there."""
-    return evolve(item, claim=None) if item.open and item.claim == claim else item
-
-
-def prompt_gone(item: Item, now: float, claim_lives: bool, by: str) -> Item:
-    """It, after a look that shows its prompt no more: cancelled, unless somebody's answer is under way.
-
-    Of a claim whose process died, the answer may have been what made it go away.
-    """
-    if not item.open or (item.claim is not None and claim_lives):
-        return item
-    if item.claim is not None:
-        lost = "perhaps: it ended before the outcome was seen"
-        return evolve(closed(item, ItemState.ANSWERED, item.claim.who, now, lost))
-    return closed(item, ItemState.CANCELLED, Who(by, "supervisor"), now)
-
-
-def awaited(item: Item, other_lives: bool = False) -> Item:
-    """It, now that somebody in its sandbox waits for the reply, which is then typed no more.
-
-    Raises NotOpen while its reply is being typed (`other_lives`: the process of its claim still runs).
-    """
-    if item.delivery is Delivery.KEPT and item.claim is not None and other_lives:
-        raise NotOpen(item, "its reply is being typed", "ask again")
-    if item.delivery in (Delivery.LATER, Delivery.KEPT):
-        return evolve(item, delivery=Delivery.FETCHED, claim=None if item.delivery is Delivery.KEPT else item.claim)
-    return item
-
-
-def typing(item: Item, claim: Claim, other_lives: bool) -> Item:
-    """It, with its kept reply about to be typed by that claim; of a claim whose process died, it perhaps was.
-
-    What is not kept, or is being typed by another, stays as it is.
-    """
-    if item.delivery is not Delivery.KEPT or (item.claim is not None and other_lives):
-        return item
-    return evolve(item, claim=claim) if item.claim is None else evolve(item, claim=None, delivery=Delivery.PERHAPS)
-
-
-def typed(item: Item, claim: Claim, delivery: Delivery) -> Item:
-    """It, after that claim's attempt: typed, perhaps, or still kept."""
-    return evolve(item, claim=None, delivery=delivery) if item.claim == claim and not item.open else item
-
-
-def appended(item: Item, words: str, delivery: Delivery = Delivery.HELD) -> Item:
-    """It, with one more message of its agent.  Raises NotOpen where it is over, ValueError where it gets too long."""
-    check_open(item)
-    item = item if delivery is Delivery.LATER else awaited(item)
-    both = f"{item.words}\n\n{words}"
-    if len(both.encode("utf-8", "replace")) > MOST_BYTES:
-        raise ValueError(f"more than {MOST_BYTES:,} bytes wait for one answer")
-    return evolve(item, words=both)
-
-
-def check_open(item: Item) -> None:
-    """Raises NotOpen where it is over."""
-    if not item.open:
-        raise NotOpen(item, f"it is {item.state} already{item.how}")
 
 
 @json_form(Item)

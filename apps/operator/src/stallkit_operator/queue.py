@@ -37,22 +37,13 @@ from stallkit_operator.item import (
     ItemState,
     Source,
     Who,
-    appended,
-    as_shown,
-    awaited,
-    claimed,
-    closed,
-    let_go,
-    prompt_gone,
-    revised,
-    typed,
-    typing,
 )
 
 __all__ = ["NoItem", "Queue", "claim_of"]
 
 FETCHED_KEPT = 100  # keys of one item, but for those that came with words of their own
 CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
+SHOWN_KEPT_S = 30 * 86_400.0  # longer than a message waits
 _AUTHOR = Who("stallkit", "the clock")
 
 _STEPS = (
@@ -169,11 +160,7 @@ class Queue(Database):
         too much waits already.
         """
         with self.writing() as base:
-            row = base.execute(
-                "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
-                (sandbox, key),
-            ).fetchone()
-            if row is not None:
+            if (row := _by_key(base, sandbox, key)) is not None:
                 return _item(row)
             row = base.execute(
                 f"select * from item where session = ? and source = 'agent' and state in ({_OPEN})"
@@ -184,7 +171,7 @@ class Queue(Database):
                 item = self._insert(base, Draft(sandbox, Source.AGENT, None, words, expires=expires, delivery=delivery))
             else:
                 before = _item(row)
-                item = _write(base, before, appended(before, _redacted(words), delivery))
+                item = _write(base, before, before.appended(_redacted(words), delivery))
             given = (sandbox, key, item.id, self._now())
             base.execute("insert into message (sandbox, key, item, at) values (?, ?, ?, ?)", given)
             return item
@@ -192,10 +179,7 @@ class Queue(Database):
     def known(self, sandbox: str, key: str) -> Item | None:
         """The item of a message that was filed before; None: it is new."""
         with self.reading() as base:
-            row = base.execute(
-                "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
-                (sandbox, key),
-            ).fetchone()
+            row = _by_key(base, sandbox, key)
         return _item(row) if row else None
 
     def fetch(self, sandbox: str, key: str) -> Item | None:
@@ -204,11 +188,9 @@ class Queue(Database):
         That one is found again by the key.  None: there is none.  Raises NotOpen while its reply is being typed.
         """
         with self.writing() as base:
+            row = _by_key(base, sandbox, key)
             row = (
-                base.execute(
-                    "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?",
-                    (sandbox, key),
-                ).fetchone()
+                row
                 or base.execute(
                     "select * from item where session = ? and source = 'agent' and delivery != 'held'"
                     " order by id desc limit 1",
@@ -218,7 +200,7 @@ class Queue(Database):
             if row is None:
                 return None
             before = _item(row)
-            item = _write(base, before, awaited(before, _lives(before.claim)))
+            item = _write(base, before, before.awaited(_lives(before.claim)))
             base.execute(  # each costs its sandbox nothing
                 "insert or ignore into message (sandbox, key, item, at) select ?, ?, ?, ?"
                 " where (select count(*) from message where item = ?) < ?",
@@ -242,21 +224,21 @@ class Queue(Database):
 
         def ended(item: Item) -> Item:
             other_lives = item.claim != claim and _lives(item.claim)
-            return closed(as_shown(item, seen), state, who, self._now(), text, other_lives)
+            return item.as_shown(seen).closed(state, who, self._now(), text, other_lives)
 
         return self._change(id, ended)
 
     def claim(self, id: int, claim: Claim, seen: int | None = None) -> Item:
         """Be the one who answers it; `seen` as in `close_item`.  Raises NotOpen, NotAsShown, NoItem."""
-        return self._change(id, lambda item: claimed(as_shown(item, seen), claim, _lives(item.claim)))
+        return self._change(id, lambda item: item.as_shown(seen).claimed(claim, _lives(item.claim)))
 
     def release(self, id: int, claim: Claim) -> Item:
         """Leave it open: the answer was not pressed, or did not help."""
-        return self._change(id, lambda item: let_go(item, claim))
+        return self._change(id, lambda item: item.let_go(claim))
 
     def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
         """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
-        return self._change(id, lambda item: _bound(let_go(item, claim), draft) if item.open else item)
+        return self._change(id, lambda item: _bound(item.let_go(claim), draft) if item.open else item)
 
     def kept(self) -> list[Item]:
         """Those whose reply is to be typed into a composer, or fetched; the oldest answer first."""
@@ -266,15 +248,15 @@ class Queue(Database):
 
     def typing(self, id: int, claim: Claim) -> bool:
         """Be the one who types a kept reply; False: it is no longer kept, or another types it.  Raises NoItem."""
-        return self._change(id, lambda item: typing(item, claim, _lives(item.claim))).claim == claim
+        return self._change(id, lambda item: item.typing(claim, _lives(item.claim))).claim == claim
 
     def typed(self, id: int, claim: Claim, delivery: Delivery) -> Item:
         """What came of it.  Raises NoItem."""
-        return self._change(id, lambda item: typed(item, claim, delivery))
+        return self._change(id, lambda item: item.typed(claim, delivery))
 
     def gone(self, id: int, by: str) -> Item:
         """Its prompt is no longer there, ended `by`; what is over stays as it is."""
-        return self._change(id, lambda item: prompt_gone(item, self._now(), _lives(item.claim), by))
+        return self._change(id, lambda item: item.prompt_gone(self._now(), _lives(item.claim), by))
 
     def answerer(self, id: int) -> str | None:
         """Who answers it now, or did, through stallkit; None: nobody.  Raises NoItem."""
@@ -299,7 +281,7 @@ class Queue(Database):
             rows = base.execute(f"select * from item where {due}", (now,)).fetchall()
             late = [item for item in _readable(rows) if not _lives(item.claim)]
             for item in late:
-                _write(base, item, closed(item, ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
+                _write(base, item, item.closed(ItemState.EXPIRED, _AUTHOR, now, "nobody answered in time"))
         return len(late)
 
     def bury(self) -> int:
@@ -312,10 +294,7 @@ class Queue(Database):
     def item(self, id: int) -> Item:
         """The item of that number.  Raises NoItem."""
         with self.reading() as base:
-            row = base.execute("select * from item where id = ?", (id,)).fetchone()
-        if row is None:
-            raise NoItem(id)
-        return _item(row)
+            return _by_id(base, id)
 
     def items(self, over: bool = False, limit: int = 1_000) -> list[Item]:
         """All that is open, the oldest first; with `over` also the newest of what is over, `limit` at most."""
@@ -341,6 +320,33 @@ class Queue(Database):
                 query = f"select * from item where id in ({marks}) and state not in ({_OPEN})"
                 found.update({item.id: item for item in _readable(base.execute(query, part))})
         return found
+
+    def note_shown(self, place: str, items: Iterable[Item], as_json: bool = False) -> None:
+        """Note that these items were shown as they are in one terminal session: a bare number there means that.
+
+        What was shown to a program (`as_json`) takes the place of nothing that a person was shown: a prompt of a shell
+        that counts what waits is read by nobody.
+        """
+        with self.reading() as base:
+            rows = base.execute("select item, revision, as_json from shown where place = ?", (place,)).fetchall()
+        known = {row["item"]: (row["revision"], bool(row["as_json"])) for row in rows}
+
+        def is_news(item: Item) -> bool:
+            before = known.get(item.id)
+            return before is None or (before != (item.revision, as_json) and (before[1] or not as_json))
+
+        now = time.time()
+        new = [(place, item.id, item.revision, as_json, now) for item in items if item.open and is_news(item)]
+        if new:
+            with self.writing() as base:
+                base.execute("delete from shown where at < ?", (now - SHOWN_KEPT_S,))
+                base.executemany("insert or replace into shown values (?, ?, ?, ?, ?)", new)
+
+    def revision_shown(self, place: str, id: int) -> int:
+        """The revision of an item that was shown there last; 0: none was."""
+        with self.reading() as base:
+            row = base.execute("select revision from shown where place = ? and item = ?", (place, id)).fetchone()
+        return int(row["revision"]) if row else 0
 
     def version(self) -> int:
         """A number that changes with every write of anybody; cheap to ask for."""
@@ -373,11 +379,20 @@ class Queue(Database):
 
     def _change(self, id: int, step: Callable[[Item], Item]) -> Item:
         with self.writing() as base:
-            row = base.execute("select * from item where id = ?", (id,)).fetchone()
-            if row is None:
-                raise NoItem(id)
-            before = _item(row)
+            before = _by_id(base, id)
             return _write(base, before, step(before))
+
+
+def _by_id(base: sqlite3.Connection, id: int) -> Item:
+    row = base.execute("select * from item where id = ?", (id,)).fetchone()
+    if row is None:
+        raise NoItem(id)
+    return _item(row)
+
+
+def _by_key(base: sqlite3.Connection, sandbox: str, key: str) -> Any:
+    query = "select item.* from message join item on item.id = message.item where sandbox = ? and key = ?"
+    return base.execute(query, (sandbox, key)).fetchone()
 
 
 def _plain(text: str) -> str:
@@ -402,7 +417,7 @@ def _bound(item: Item, draft: Draft) -> Item:
 
 def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
     """What an item became, with the revision that it has now."""
-    item = revised(before, after)
+    item = after.revised(before)
     if item != before:
         row = _row(item)
         given = ", ".join(f"{name} = ?" for name in row)  # names of ours
@@ -413,9 +428,9 @@ def _write(base: sqlite3.Connection, before: Item, after: Item) -> Item:
 def _row(item: Item) -> dict[str, Any]:
     options = [[one.id, one.name, one.kind, one.about, one.selected] for one in item.options]
     words = {name: str(getattr(item, name)) for name in ("source", "state", "delivery")}
-    values = {**asdict(item, recurse=False), **words}
-    values["text"] = None if item.text is None else _plain(item.text)
-    return {**values, "options": json.dumps(options), "claim": json.dumps(asdict(item.claim)) if item.claim else None}
+    text = None if item.text is None else _plain(item.text)
+    claim = json.dumps(asdict(item.claim)) if item.claim else None
+    return {**asdict(item, recurse=False), **words, "text": text, "options": json.dumps(options), "claim": claim}
 
 
 def _readable(rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
@@ -427,23 +442,22 @@ def _readable(rows: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
 
 def _item(row: Mapping[str, Any]) -> Item:
     """Raises StoreError for a row that is not as stallkit writes it."""
+    values = {name: row[name] for name in row.keys()}  # noqa: SIM118  # an sqlite3.Row iterates over its values
     try:
-        return _parsed({name: row[name] for name in row.keys()})  # noqa: SIM118  # an sqlite3.Row iterates over its values
+        for name in ("session", "words", "action", "about", "identity"):
+            values[name].encode()  # a text, and one that can be printed
+        for name in ("created", "expires", "at", "told_at"):
+            datetime.fromtimestamp(values[name] or 0)
+        options = json.loads(values["options"])
+        values["options"] = tuple(
+            Choice(id, name, kind and ChoiceKind(kind), *more) for id, name, kind, *more in options
+        )
+        values["claim"] = structure(json.loads(values["claim"]), Claim) if values["claim"] else None
+        values["category"] = values["category"] and Category(values["category"])
+        values["several"] = bool(values["several"])
+        for name, kind in (("source", Source), ("state", ItemState), ("delivery", Delivery)):
+            values[name] = kind(values[name])
+        return Item(**values)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
         todo = "update stallkit, or take the row out"
         raise StoreError("queue", f"item {row['id']}", "it is not as stallkit writes it", todo) from error
-
-
-def _parsed(values: dict[str, Any]) -> Item:
-    for name in ("session", "words", "action", "about", "identity"):
-        values[name].encode()  # a text, and one that can be printed
-    for name in ("created", "expires", "at", "told_at"):
-        datetime.fromtimestamp(values[name] or 0)
-    told = json.loads(values["options"])
-    options = tuple(Choice(id, name, kind and ChoiceKind(kind), *more) for id, name, kind, *more in told)
-    values["several"] = bool(values["several"])
-    claim = structure(json.loads(values["claim"]), Claim) if values["claim"] else None
-    source, state = Source(values["source"]), ItemState(values["state"])
-    values["category"] = values["category"] and Category(values["category"])
-    values["delivery"] = Delivery(values["delivery"])
-    return Item(**{**values, "options": options, "claim": claim, "source": source, "state": state})

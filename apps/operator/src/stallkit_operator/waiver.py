@@ -8,7 +8,6 @@ it expires or is taken back.  What is granted, taken back, and used is audited; 
 from __future__ import annotations
 
 import re
-import sqlite3
 import time
 from datetime import datetime
 from pathlib import Path
@@ -133,7 +132,7 @@ class Waivers(Database):
                 raise StallkitError(
                     "no waiver", str(id), "none of that number was granted", "see: stallkit stuck waivers"
                 )
-            waiver = _waiver(row)
+            waiver = Waiver(**dict(row))
             self._tell("waiver_revoked", waiver, who)
         return waiver
 
@@ -147,7 +146,8 @@ class Waivers(Database):
             rows = base.execute(
                 "select * from waiver where subject = ? and gate = ? order by id desc", (subject, gate)
             ).fetchall()
-        found = next((one for one in map(_waiver, rows) if holds(one, subject, gate, now)), None)
+        given = (Waiver(**dict(row)) for row in rows)
+        found = next((one for one in given if holds(one, subject, gate, now)), None)
         if found is not None:
             self._tell("waiver_used", found, who)
         return found
@@ -156,14 +156,10 @@ class Waivers(Database):
         """Those that hold now, the oldest first; with `over` also those that no longer do."""
         now = self._now()
         with self.reading() as base:
-            found = [_waiver(row) for row in base.execute("select * from waiver order by id").fetchall()]
+            found = [Waiver(**dict(row)) for row in base.execute("select * from waiver order by id").fetchall()]
         return [one for one in found if over or holds(one, one.subject, one.gate, now)]
 
     def _tell(self, event: str, waiver: Waiver, who: Who, **more: object) -> None:
         expires = datetime.fromtimestamp(waiver.expires).astimezone().isoformat(timespec="seconds")
         facts = {"waiver": waiver.id, "subject": waiver.subject, "gate": waiver.gate, "expires": expires}
         self._audit.append({"event": event, **facts, "by": who.name, "through": who.through, **more})
-
-
-def _waiver(row: sqlite3.Row) -> Waiver:
-    return Waiver(**{name: row[name] for name in row.keys()})  # noqa: SIM118  # an sqlite3.Row iterates over its values

@@ -26,11 +26,7 @@ from textual.pilot import Pilot
 from stallkit.errors import StallkitError
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
-
-
 LIE = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
-
-
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
@@ -44,7 +40,7 @@ class Paper(Desk):
 
     def board(self) -> Board:
         items = self.queue.items()
-        return Board(tuple(rows([], [], [], items)), tuple(items))
+        return Board(tuple(rows([], [], {}, items)), tuple(items))
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         self.done.append((order, seen))

@@ -29,8 +29,6 @@ from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.transports.base import Transport
 
 ADA = Who("ada", "a test")
-
-
 HERE = Scene("tmux:one", kernel=reads("claude"))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Iterator
 import pytest
 from askers import exchange, request
 from queued import COMMAND, Desk
-from stallkit_operator.serve.line_socket import own
+from stallkit_operator.serve.methods import own
 from terminals import Server, wait_for
 
 from stallkit.daemon_client import listens
@@ -52,6 +52,11 @@ class Programs(Desk):
             answer: dict[str, Any] = json.loads(made.makefile().readline())
         return answer
 
+    def node(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The example in JavaScript."""
+        command = ["node", str(EXAMPLE), *words]
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+
 
 @pytest.fixture
 def desk(server: Server, tmp_path: Path) -> Iterator[Programs]:
@@ -80,33 +85,18 @@ def test_a_program_answers_a_prompt_where_the_policy_lets_it(desk: Programs, ser
     told = desk.ask("who_waits")["result"]
     assert [one["id"] for one in told["items"]] == [item["id"]]
     assert [one["target"] for one in told["sessions"]] == ["tmux:one"]
-    node = subprocess.run(
-        ["node", str(EXAMPLE), f"{item['id']}@{item['revision']}", "y"],
-        env=desk.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    node = desk.node(f"{item['id']}@{item['revision']}", "y")
     assert (node.returncode, node.stderr) == (0, "")
     assert node.stdout.startswith("done: the prompt went away")
     server.wait(session, "got <y>")
-    assert (
-        "it is answered already"
-        in desk.ask("reply", id=item["id"], revision=item["revision"], text="n")["result"]["why"]
-    )
-    unknown = subprocess.run(
-        ["node", str(EXAMPLE), "99@1", "y"], env=desk.environment, capture_output=True, text=True, check=False
-    )
+    late = desk.ask("reply", id=item["id"], revision=item["revision"], text="n")["result"]
+    assert "it is answered already" in late["why"]
+    unknown = desk.node("99@1", "y")
     assert unknown.returncode == 1 and unknown.stderr.startswith("no item 99: ")
     assert unknown.stderr.count("\n") == 1, "an error is told in a line"
-    nobody = subprocess.run(
-        ["node", str(EXAMPLE)],
-        env={**desk.environment, "STALLKIT_STATE_DIR": "/nonexistent"},
-        capture_output=True,
-        check=False,
-    )
-    assert nobody.returncode == 1 and b"no stallkit serve" in nobody.stderr
+    desk.environment["STALLKIT_STATE_DIR"] = "/nonexistent"
+    nobody = desk.node()
+    assert nobody.returncode == 1 and "no stallkit serve" in nobody.stderr
 
 
 def test_sockets_are_the_users_own_and_sandboxes_reach_only_their_endpoint(desk: Programs) -> None:

@@ -53,7 +53,7 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
     paths = _paths(logs)
     if known is not None and len(paths) != 1:
         raise click.UsageError("--noted is a line of one log: name that log")
-    reports = [_log(path).verify(known) for path in paths]
+    reports = [AuditLog(path).verify(known) for path in paths]
     if as_json:
         print_json({"version": 1, "logs": [_object(report) for report in reports]})
     else:
@@ -78,7 +78,7 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
     Exit codes: 0 shown; 1 one cannot be read; 64 there is none of that name.
     Example:    stallkit audit show cred-proxy-web -n 3
     """
-    reports = [_log(path).verify() for path in _paths(logs)]
+    reports = [AuditLog(path).verify() for path in _paths(logs)]
     events = [(report.path.stem, event) for report in reports for event in report.events]
     events = sorted(events, key=lambda one: str(one[1].get("time")))[-count:]
     if as_json:
@@ -96,10 +96,6 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
     for report in reports:
         if report.findings:
             click.echo(f"stallkit: {shown(report.path.name)} is not whole: stallkit audit verify", err=True)
-
-
-def _log(path: Path) -> Any:
-    return AuditLog(path)
 
 
 def _paths(names: tuple[str, ...]) -> list[Path]:

@@ -27,11 +27,11 @@ from stallkit.cli.tables import hanging, plain_console
 from stallkit.errors import StallkitError
 from stallkit_operator.board import Row, name_of
 from stallkit_operator.cli.dashboard_desk import Board, Desk
-from stallkit_operator.cli.stuck_commands import age
+from stallkit_operator.cli.stuck_commands import age, item_lines
 from stallkit_operator.item import Item
 from stallkit_operator.orders import Elsewhere, Look, Order, Quit, Triage, read_line
 
-__all__ = ["Dashboard", "NAME", "Table", "Told"]
+__all__ = ["Dashboard"]
 
 
 # --- what the dashboard is drawn with ---
@@ -95,20 +95,6 @@ class Table(DataTable[Text]):
 
 def _cell(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ellipsis")
-
-
-class Told(Static):
-    """Text that is laid out only where it is another one."""
-
-    def __init__(self, text: str, id: str, wraps: bool = True) -> None:
-        super().__init__(text, id=id, markup=False)
-        self._text, self._wraps = text, wraps
-
-    def tell(self, text: str) -> None:
-        """Show this text."""
-        if text != self._text:
-            self._text = text
-            self.update(Text(text, no_wrap=not self._wraps))
 
 
 def _that_fit(columns: dict[str, int], width: int) -> list[str]:
@@ -183,13 +169,13 @@ class Dashboard(App[None]):
         self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
 
     def compose(self) -> ComposeResult:
-        yield Told("stallkit", "title")
+        yield Static("stallkit", id="title")
         yield Table(_QUEUE, "queue")
         yield Table(_SESSIONS, "sessions")
-        yield Told("", "about")
+        yield Static(id="about")
         with VerticalScroll(id="detail"):
-            yield Told("", "text", wraps=False)
-        yield Told("", "said")
+            yield Static(id="text")
+        yield Static(id="said")
         yield Input(placeholder=": r 3 try again, approve 3, routes edit web", select_on_focus=False)
         keys = [one for one in self.BINDINGS if isinstance(one, Binding) and one.show]
         told = [f"[@click=app.{one.action}][b]{one.key}[/b]\N{NO-BREAK SPACE}{one.description}[/]" for one in keys]
@@ -217,7 +203,7 @@ class Dashboard(App[None]):
         self.board = board
         now = time.time()
         told = f"{len(board.items)} wait for a person   {len(board.rows)} sessions"
-        self.query_one("#title", Told).tell(told if self.size.width < _WIDE else f"stallkit   {told}")
+        self._tell("#title", told if self.size.width < _WIDE else f"stallkit   {told}")
         self.query_one("#queue", Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
         self.query_one("#sessions", Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
         self.detail()
@@ -256,7 +242,7 @@ class Dashboard(App[None]):
         lines, view, width = [], self._view, max(20, self.size.width - 2)
         try:
             if item is not None and view == _VIEWS[0]:
-                lines += [*self.desk.asked(item, width), ""]
+                lines += [*item_lines(item, width), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
                 on = plain_console(width=width)
@@ -279,8 +265,8 @@ class Dashboard(App[None]):
     def _show_detail(self, of: tuple[Row | None, Item | None], about: str, text: str) -> None:
         if _names(of) != _names(self.chosen):
             return  # a slow read: the cursor is elsewhere by now
-        self.query_one("#about", Told).tell(about)
-        self.query_one("#text", Told).tell(text)
+        self._tell("#about", about)
+        self._tell("#text", text, wraps=False)
 
     def _drawn(self, call: Callable[[], _T]) -> _T | None:
         """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
@@ -291,7 +277,10 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
-        self.query_one("#said", Told).tell(shown(what))
+        self._tell("#said", shown(what))
+
+    def _tell(self, place: str, text: str, wraps: bool = True) -> None:
+        self.query_one(place, Static).update(Text(text, no_wrap=not wraps))
 
     # --- keys: each writes a command ---
 

@@ -10,10 +10,9 @@ import time
 from contextlib import closing, suppress
 from datetime import datetime
 from functools import cached_property
-from typing import Iterator, Sequence
+from typing import Sequence
 
 from attrs import field, frozen
-from stallkit_sessions.cli.named_sessions import named, reached
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import Register, RunningSession
 from stallkit_supervisor.cli.incident_commands import told_of
@@ -22,18 +21,25 @@ from stallkit_supervisor.cli.status_commands import noted, watched_rows
 from stallkit.cli.common import shown
 from stallkit.cli.installed import engine
 from stallkit.config import sandboxes_file, sessions_file
-from stallkit.errors import ConfigError, SessionGone, StallkitError
+from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import Engine
 from stallkit.press.gate import SEALED
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
 from stallkit.transports.base import Options, Transport
-from stallkit.transports.targets import open_target
 from stallkit_operator.answering import carry_out
-from stallkit_operator.board import Branch, Row, name_of, rows
+from stallkit_operator.board import Row, name_of, rows
 from stallkit_operator.cli.sandbox_commands import manifest_lines
 from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
-from stallkit_operator.cli.stuck_commands import item_lines, manifests_log, note, opened_queue, outcome, who
+from stallkit_operator.cli.stuck_commands import (
+    manifests_log,
+    note,
+    open_session,
+    opened_queue,
+    outcome,
+    place_of,
+    who,
+)
 from stallkit_operator.item import Item, Source
 from stallkit_operator.orders import Order, Triage
 from stallkit_operator.sandbox.sandbox_start import composer_of
@@ -66,7 +72,7 @@ class Desk:
     """The reads and the writes, for one tmux server; they may be called from any thread."""
 
     def __init__(self, socket_name: str | None = None, socket_path: str | None = None) -> None:
-        self._socket = (socket_name, socket_path)
+        self._options = Options(socket_name, socket_path)
         self.who = who("dashboard")  # now: while the dashboard runs, standard input is its own
 
     @cached_property
@@ -98,10 +104,6 @@ class Desk:
         with opened_queue() as queue:
             note(queue, items)
 
-    def asked(self, item: Item, width: int) -> list[str]:
-        """All of an item, and how it can be answered, for so many columns."""
-        return list(item_lines(item, width))
-
     def item(self, id: int) -> Item:
         """An item, also one that is over.  Raises NoItem."""
         with opened_queue() as queue:
@@ -110,7 +112,7 @@ class Desk:
     def screen(self, row: Row) -> list[str]:
         """What its screen shows now."""
         try:
-            with closing(self._open(row.target, row.server)) as transport:
+            with closing(self._open(row)) as transport:
                 screen = transport.capture().screen
         except (StallkitError, ValueError) as error:
             return [shown("no screen: ", error)]
@@ -144,11 +146,11 @@ class Desk:
 
     def window(self, row: Row) -> list[str]:
         """The command that brings a person to its terminal.  Raises StallkitError where no key may go in."""
-        with closing(self._open(row.target, row.server)) as transport:
+        with closing(self._open(row)) as transport:
             seen = transport.capture()
         if seen.sealed:
             raise StallkitError("not attached", row.name, SEALED, "look at its screen here")
-        target, options = self._place(row.target, row.server)
+        target, options = place_of(row.target, row.server, self._options)
         if not target.startswith("tmux:"):
             raise StallkitError("not attached", row.name, "it is not in tmux", "look at its screen here")
         path, name = options.tmux_socket_path, options.tmux_socket_name
@@ -180,22 +182,10 @@ class Desk:
     def _reach(self, item: Item) -> Transport | None:
         if item.source is Source.AGENT:
             return composer_of(item)
-        return self._open(item.session, item.server)
+        return open_session(item.session, item.server, self._options)
 
-    def _open(self, target: str, server: str | None = None) -> Transport:
-        there, options = self._place(target, server)
-        transport = open_target(there, options)
-        if ":" not in target:
-            transport.target = target
-        return transport
-
-    def _place(self, target: str, server: str | None = None) -> tuple[str, Options]:
-        if ":" in target:
-            return target, Options(None, server) if server else Options(*self._socket)
-        session = named(target)
-        if session is None or isinstance(session, ExitRecord):
-            raise SessionGone(target, "it does not run")
-        return reached(session.session)
+    def _open(self, row: Row) -> Transport:
+        return open_session(row.target, row.server, self._options)
 
 
 def _same_server(words: list[str], own: str) -> bool:
@@ -212,12 +202,14 @@ def _sessions() -> list[RunningSession | ExitRecord]:
         return register.listing()
 
 
-def _branches() -> Iterator[Branch]:
+def _branches() -> dict[str, str | None]:
+    """The sandboxes, and the branches that their manifests name."""
     if not sandboxes_file().exists():
-        return
+        return {}
+    found: dict[str, str | None] = {}
     with opened_sandboxes() as sandboxes:
         for one in sandboxes.listing():
-            try:
-                yield Branch(one.name, one.manifest.branch)
-            except ConfigError:  # an earlier stallkit read it otherwise
-                yield Branch(one.name, None)
+            found[one.name] = None
+            with suppress(ConfigError):  # an earlier stallkit read it otherwise
+                found[one.name] = one.manifest.branch
+    return found

@@ -24,15 +24,14 @@ from stallkit.errors import StallkitError
 from stallkit.jsonio import unstructure
 from stallkit.probes.procfs import stat_of
 from stallkit_operator.answering import Result, answer_item
-from stallkit_operator.audit import audit_log
-from stallkit_operator.cli.item_ref import ItemRef
-from stallkit_operator.cli.stuck_commands import note, print_item, seen_of, who
+from stallkit_operator.audit import AuditLog
+from stallkit_operator.cli.stuck_commands import ItemRef, note, print_item, seen_of, who
 from stallkit_operator.install import host_socket
-from stallkit_operator.item import Category, Item, NotAsShown, as_shown
+from stallkit_operator.item import Category, NotAsShown
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.presets import preset_of
 from stallkit_operator.sandbox.proxies import REMEDIES, proxy_of
-from stallkit_operator.sandbox.remedy import Edit, Edited, Remedy, RemedyFiles, Step
+from stallkit_operator.sandbox.remedy import Edit, Edited, Notice, Remedy, RemedyFiles, Step
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
 __all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
@@ -45,7 +44,6 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
 KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
 _RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
-_CATEGORIES = ("credential", "egress", "capability", "none")
 
 
 @click.group("routes", cls=VerbGroup)
@@ -104,8 +102,7 @@ def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None
     Example:    stallkit routes reload web --reply 4 'try again'
     """
     remedy, _ = _remedy(sandbox, "routes")
-    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
-    _reload(ctx, sandbox, remedy, item, reply, as_json)
+    _reload(ctx, sandbox, remedy, _notice(ctx, sandbox, reply, as_json), as_json)
 
 
 @egress_command.command("edit", short_help="Open the list in $EDITOR; check, reload and try it.")
@@ -134,7 +131,7 @@ pipelock_command = egress_command
 
 @click.command("triage", short_help="Say what blocks an agent.")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
-@click.argument("category", type=click.Choice(_CATEGORIES))
+@click.argument("category", type=click.Choice([*map(str, Category), "none"]))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 def triage_command(id: int, category: str, as_json: bool) -> None:
     """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
@@ -155,10 +152,9 @@ def triage_command(id: int, category: str, as_json: bool) -> None:
 
 def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_json: bool) -> NoReturn:
     remedy, path = _remedy(sandbox, kind)
-    item = _item(ctx, sandbox, reply[0], as_json) if reply is not None else None
+    notice = _notice(ctx, sandbox, reply, as_json)
     before = remedy.text()
     copy = _copy(sandbox, kind, path, before)
-    id, text = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
     while True:
         try:
             _open_editor(copy)
@@ -170,27 +166,26 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
         if after == before:
             shutil.rmtree(copy.parent)
             if kind == "routes" and may_ask() and click.confirm(_RENEWED, err=True):
-                _reload(ctx, sandbox, remedy, item, reply, as_json)
+                _reload(ctx, sandbox, remedy, notice, as_json)
             hint = f"; for a credential that you renewed: stallkit routes reload {sandbox}" if kind == "routes" else ""
             _leave(ctx, sandbox, None, f"nothing was changed{hint}", as_json)
-        done = remedy.apply(Edit(before, after, who(f"{kind} edit"), id, text))
-        if done.end is not Step.REFUSED or not _again(done):
+        done = remedy.apply(Edit(before, after, who(f"{kind} edit"), notice))
+        if done.end is not Step.REFUSED:
+            break
+        click.echo(shown(done.why), err=True)
+        if not (may_ask() and click.confirm("edit again?", default=True, err=True)):
             break
     if done.end is Step.APPLIED:
         shutil.rmtree(copy.parent)
-        late = _answer(item, text) if item is not None and text is not None else None
-        _leave(ctx, sandbox, done, late, as_json)
+        _leave(ctx, sandbox, done, _answer(notice), as_json)
     _leave(ctx, sandbox, done, f"{done.why}; your text is in {copy}", as_json)
 
 
-def _reload(
-    ctx: click.Context, sandbox: str, remedy: Remedy, item: Item | None, reply: _Reply | None, as_json: bool
-) -> NoReturn:
+def _reload(ctx: click.Context, sandbox: str, remedy: Remedy, notice: Notice | None, as_json: bool) -> NoReturn:
     """Have the proxy read what no command of ours reads or writes, then answer the notice."""
     text = remedy.text()
-    id, words = (item.id, reply[1]) if item is not None and reply is not None else (None, None)
-    done = remedy.apply(Edit(text, text, who("routes reload"), id, words, reload=True))
-    late = _answer(item, words) if item is not None and words is not None and done.end is Step.APPLIED else None
+    done = remedy.apply(Edit(text, text, who("routes reload"), notice, reload=True))
+    late = _answer(notice) if done.end is Step.APPLIED else None
     _leave(ctx, sandbox, done, late or done.why or None, as_json)
 
 
@@ -201,7 +196,7 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     names = [proxy.rendered, proxy.file] if proxy.rendered else [proxy.file]
     files = RemedyFiles(tuple(Path(name) for name in names))
     lock = state_dir() / "edits" / f"{kind}-{sandbox}.lock"
-    audit = audit_log(audit_dir(), REMEDIES[kind], sandbox)
+    audit = AuditLog(audit_dir() / f"{REMEDIES[kind]}-{sandbox}.log")
 
     def tell(what: str) -> None:
         click.echo(shown(sandbox, f": {what}"), err=True)
@@ -209,8 +204,11 @@ def _remedy(sandbox: str, kind: str) -> tuple[Remedy, Path]:
     return Remedy(sandbox, files, preset_of(proxy, notify), audit, lock, tell), Path(proxy.file)
 
 
-def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json: bool) -> Item:
-    """The notice, as it was shown; one that could not be answered is refused before anything is edited."""
+def _notice(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> Notice | None:
+    """The notice as it was shown, and its reply; one that cannot be answered is refused before anything is edited."""
+    if reply is None:
+        return None
+    ref, text = reply
     with closing(Queue(queue_file())) as queue:
         item = queue.item(ref[0])
         if item.session != sandbox or item.source != "agent":
@@ -218,7 +216,7 @@ def _item(ctx: click.Context, sandbox: str, ref: tuple[int, int | None], as_json
         if not item.open:
             raise click.UsageError(f"item {item.id} is {item.state} already")
         try:
-            return as_shown(item, seen_of(queue, ref))
+            return Notice(item.as_shown(seen_of(queue, ref)), text)
         except NotAsShown as error:
             if not as_json:
                 print_item(item)
@@ -250,15 +248,13 @@ def _open_editor(path: Path) -> None:
         raise StallkitError("editor", words[0], f"it ended with {ended}", "nothing was touched; try again")
 
 
-def _again(done: Edited) -> bool:
-    click.echo(shown(done.why), err=True)
-    return may_ask() and click.confirm("edit again?", default=True, err=True)
-
-
-def _answer(item: Item, text: str) -> str | None:
+def _answer(notice: Notice | None) -> str | None:
     """Answer the notice; why that was too late, or more was asked meanwhile, else None."""
+    if notice is None:
+        return None
+    item = notice.item
     with closing(Queue(queue_file())) as queue:
-        done = answer_item(queue, item.id, text, who(), engine, composer_of, seen=item.revision)
+        done = answer_item(queue, item.id, notice.reply, who(), engine, composer_of, seen=item.revision)
     return None if done.result is Result.DONE else f"the reply was not given: {done.why}"
 
 

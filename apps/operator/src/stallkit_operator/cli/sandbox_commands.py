@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Iterator, NoReturn
@@ -27,10 +26,9 @@ from stallkit.config import proxies_file, queue_file, sandboxes_file, stuck_dir
 from stallkit.daemon_client import listens
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
 from stallkit_operator.answering import not_answered
-from stallkit_operator.cli.item_ref import item_ref
-from stallkit_operator.cli.stuck_commands import manifests_log, note, print_outcome, seen_of
+from stallkit_operator.cli.stuck_commands import item_ref, manifests_log, note, print_outcome, seen_of, user
 from stallkit_operator.install import mounted_socket
-from stallkit_operator.item import Item, NotAsShown, Who, as_shown
+from stallkit_operator.item import Item, NotAsShown, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.proxies import read_proxies
 from stallkit_operator.sandbox.rebuild import Runner
@@ -203,7 +201,7 @@ def rebuild_command(
                 goes on when called again; 2 not approved, or another item than was shown; 4 what asked is over.
     Example:    stallkit stuck rebuild 3 --why 'it may use the mirror now'
     """
-    with opened() as sandboxes, _queue() as queue:
+    with opened() as sandboxes, closing(Queue(queue_file())) as queue:
         ref = item_ref(what)
         item = queue.item(ref[0]) if ref is not None else None
         name = item.session.removeprefix("tmux:") if item is not None else what
@@ -211,67 +209,56 @@ def rebuild_command(
         if RebuildRows(sandboxes).unfinished(name) is not None:
             if manifest is not None or decline is not None:
                 raise click.UsageError(f"a rebuild of {name} is under way: go on with it alone")
-            ctx.exit(_carried_out(sandboxes, queue, name))
-        if item is not None and not item.open:
+        elif item is not None and not item.open:
             click.echo(shown(f"{item.id} ", item.session, f": it is {item.state} already"))
             ctx.exit(Exit.ENDED)
-        if item is not None and ref is not None and decline is not None and not _as_shown(queue, item, ref):
-            ctx.exit(Exit.STALLED)
-        ctx.exit(_decided(sandboxes, queue, sandbox, item, manifest, why, yes, decline))
+        elif decline is not None:
+            ctx.exit(_declined(queue, sandbox, item, ref, decline))
+        else:
+            proposal = _proposed(sandbox, item, manifest)
+            if item is not None:
+                note(queue, [item])  # the editor has shown it as well
+            if not yes and not (may_ask() and click.confirm(f"Rebuild {name}?")):
+                it = name if item is None else item.id
+                click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {it} --decline WHY")
+                ctx.exit(Exit.STALLED)
+            told = why or (f"number {item.id} asked for it" if item is not None else "a person wanted it")
+            approve(sandboxes, proposal, user(), told, manifests_log().append)
+        ctx.exit(_carried_out(sandboxes, queue, name))
 
 
-def _as_shown(queue: Queue, item: Item, ref: tuple[int, int | None]) -> bool:
-    """Whether a person who declines it was shown it as it is; if not, they are now."""
+def _declined(queue: Queue, sandbox: Sandbox, item: Item | None, ref: tuple[int, int | None] | None, why: str) -> Exit:
+    """Nothing is rebuilt; what asked for it gets the reason, if the person was shown it as it is."""
     try:
-        as_shown(item, seen_of(queue, ref))
+        if item is not None and ref is not None:
+            item.as_shown(seen_of(queue, ref))
     except NotAsShown as error:
         print_outcome(not_answered(error))
-        note(queue, [item])
-        return False
-    return True
+        note(queue, [error.item])
+        return Exit.STALLED
+    proposal = Proposal(sandbox, sandbox.latest.text, item)
+    done = reject(queue, proposal, Who(user(), "stallkit stuck"), why, manifests_log().append)
+    if done is not None and done.result != "done":
+        click.echo(shown(done.why))
+        return Exit.STALLED if done.result == "changed" else Exit.ENDED
+    click.echo(shown(f"{sandbox.name}: declined; {'the agent gets the reason' if done else 'nothing had asked'}"))
+    return Exit.OK
 
 
-def _decided(
-    sandboxes: Sandboxes,
-    queue: Queue,
-    sandbox: Sandbox,
-    item: Item | None,
-    path: Path | None,
-    why: str,
-    yes: bool,
-    declined: str | None,
-) -> Exit:
-    """Propose, show, ask, and do what the person says."""
-    audit = manifests_log().append
-    if declined is not None:
-        done = reject(
-            queue, Proposal(sandbox, sandbox.latest.text, item), Who(user(), "stallkit stuck"), declined, audit
-        )
-        told = "the agent gets the reason" if done else "nothing had asked"
-        click.echo(shown(done.why if done and done.result != "done" else f"{sandbox.name}: declined; {told}"))
-        if done is not None and done.result == "changed":
-            return Exit.STALLED
-        return Exit.OK if done is None or done.result == "done" else Exit.ENDED
+def _proposed(sandbox: Sandbox, item: Item | None, path: Path | None) -> Proposal:
+    """The changed manifest, of a file or of the editor; a person is shown what asks for it, and what changes."""
     if path is None:
         came = click.edit(to_edit(sandbox, item), extension=".toml", require_save=False)
         text = sandbox.latest.text if came is None else edited(came)
     else:
         text = _text(path)
     proposal = propose(sandbox, text, item, str(path or ""))
-    if item is not None:
-        if path is not None:
-            for line in item.words.splitlines():
-                click.echo(shown(f"  {line}"))
-        note(queue, [item])  # the editor has shown it as well
+    if item is not None and path is not None:
+        for line in item.words.splitlines():
+            click.echo(shown(f"  {line}"))
     for line in proposal.diff or ["(no change of its manifest)"]:
         click.echo(shown(line))
-    if not yes and not (may_ask() and click.confirm(f"Rebuild {sandbox.name}?")):
-        id = item.id if item is not None else sandbox.name
-        click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {id} --decline WHY")
-        return Exit.STALLED
-    told = why or (f"number {item.id} asked for it" if item is not None else "a person wanted it")
-    approve(sandboxes, proposal, user(), told, audit)
-    return _carried_out(sandboxes, queue, sandbox.name)
+    return proposal
 
 
 def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
@@ -290,31 +277,9 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
     return Exit.ERROR
 
 
-@contextmanager
-def _queue() -> Iterator[Queue]:
-    found = Queue(queue_file())
-    try:
-        yield found
-    finally:
-        found.close()
-
-
-@contextmanager
-def opened() -> Iterator[Sandboxes]:
+def opened() -> closing[Sandboxes]:
     """The sandboxes that were started from manifests."""
-    found = Sandboxes(sandboxes_file())
-    try:
-        yield found
-    finally:
-        found.close()
-
-
-def user() -> str:
-    """Who calls."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no such user, in a container
-        return str(os.getuid())
+    return closing(Sandboxes(sandboxes_file()))
 
 
 def _text(path: Path) -> str:

@@ -4,53 +4,69 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import shutil
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
-from typing import Iterable, Iterator, NoReturn
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, NoReturn
 
 import click
 from rich.console import Console
+from stallkit_sessions.cli import named_sessions
+from stallkit_sessions.model import ExitRecord
 from stallkit_supervisor.cli.watch_table import middle_cut
 
-from stallkit.cli.common import print_json, reach, shown
+from stallkit.cli.common import Name, print_json, reach, shown
 from stallkit.cli.exits import Exit
 from stallkit.cli.installed import engine
 from stallkit.cli.tables import hanging, plain_console
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, queue_file
-from stallkit.errors import StoreError
+from stallkit.errors import SessionGone, StoreError
 from stallkit.jsonio import unstructure
+from stallkit.probes.procfs import Process, boot_id
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import cut, escaped
-from stallkit.transports.base import Transport
+from stallkit.transports.base import Options, Transport
+from stallkit.transports.targets import open_target
 from stallkit_operator.answering import Answered, carry_out
 from stallkit_operator.audit import AuditLog
-from stallkit_operator.cli.item_ref import ITEM, ItemRef
-from stallkit_operator.displayed_revisions import here, note_shown, revision_shown
 from stallkit_operator.item import Delivery, Item, Source, Who
 from stallkit_operator.orders import Order, Verb
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
+if TYPE_CHECKING:
+    _Ref = click.ParamType[tuple[int, int | None]]
+else:
+    _Ref = click.ParamType  # older ones take no type
+
 __all__ = [
+    "ItemRef",
     "age",
+    "here",
     "item_lines",
+    "item_ref",
     "manifests_log",
     "note",
+    "open_session",
     "opened_queue",
     "outcome",
+    "place_of",
     "print_item",
+    "print_outcome",
+    "queue_items",
     "seen_of",
     "stuck_command",
+    "user",
     "who",
 ]
 
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
-    **dict.fromkeys(("install", "serve"), "stuck_serve_command"),
+    **dict.fromkeys(("install", "stuck_serve"), "serve_commands"),
     **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),
     "triage": "remedy_commands",
     **dict.fromkeys(("manifest", "rebuild"), "sandbox_commands"),
@@ -75,20 +91,59 @@ _GIVEN = {  # what became of a reply that nobody waited for
     Delivery.PERHAPS: "was perhaps typed into its composer; its next stuck gets it, too",
 }
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
+_REF_FORM = re.compile(r"([1-9][0-9]{0,15})(?:@([1-9][0-9]{0,15}))?", re.ASCII)
+
+
+# --- which item a command is about ---
+
+
+class ItemRef(_Ref):
+    """A number of the queue, alone or with the revision that is meant: 3, or 3@2."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
+        found = item_ref(str(value))
+        if found is None:
+            self.fail(f"{value!r} is no number that stallkit stuck list has: write 3, or 3@2", param, ctx)
+        return found
+
+
+def item_ref(text: str) -> tuple[int, int | None] | None:
+    """The number and the revision in such a text; None where it is none.
+
+    >>> item_ref("3@2"), item_ref("3"), item_ref("web")
+    ((3, 2), (3, None), None)
+    """
+    found = _REF_FORM.fullmatch(text)
+    return (int(found[1]), None if found[2] is None else int(found[2])) if found else None
+
+
+def queue_items(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """What waits for a person, for a shell that completes its number."""
+    if not queue_file().exists():
+        return
+    with closing(Queue(queue_file())) as queue:
+        for item in queue.items():
+            yield str(item.id), item.session
+
+
+ITEM = Name("item", "stallkit_operator.cli.stuck_commands:queue_items")
 _ID = click.argument("id", type=click.IntRange(min=1), metavar="ID", shell_complete=ITEM.shell_complete)
 _REF = click.argument("ref", type=ItemRef(), metavar="ID", shell_complete=ITEM.shell_complete)
 
 
 class _Verbs(VerbGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _ELSEWHERE:
-            module = import_module(f"stallkit_operator.cli.{_ELSEWHERE[cmd_name]}")
-            found: click.Command = getattr(module, f"{cmd_name}_command")
+        name = "stuck_serve" if cmd_name == "serve" else cmd_name  # beside `stallkit serve`
+        if name in _ELSEWHERE:
+            module = import_module(f"stallkit_operator.cli.{_ELSEWHERE[name]}")
+            found: click.Command = getattr(module, f"{name}_command")
             return found
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_ELSEWHERE])
+        return sorted([*super().list_commands(ctx), *(name.removeprefix("stuck_") for name in _ELSEWHERE)])
 
 
 @click.group("stuck", cls=_Verbs)
@@ -118,24 +173,20 @@ def list_command(over: bool, as_json: bool) -> None:
     """
     with opened_queue() as queue:
         items = queue.items(over)
-        _print_list(items, as_json)
+        if as_json:
+            print_json({"version": 1, "items": [unstructure(item) for item in items]})
+        else:
+            width = max((len(shown(item.session)) for item in items), default=0)
+            for item in items:
+                click.echo(_row(item, width))
+            if not items:
+                click.echo("nothing waits for a person")
         note(queue, items, as_json)
         for id in queue.unreadable():
             click.echo(
                 f"stallkit: {id} cannot be read: it is not as stallkit writes it; see: stallkit stuck show {id}",
                 err=True,
             )
-
-
-def _print_list(items: list[Item], as_json: bool) -> None:
-    if as_json:
-        print_json({"version": 1, "items": [unstructure(item) for item in items]})
-        return
-    width = max((len(shown(item.session)) for item in items), default=0)
-    for item in items:
-        click.echo(_row(item, width))
-    if not items:
-        click.echo("nothing waits for a person")
 
 
 @stuck_command.command("show")
@@ -167,13 +218,20 @@ def print_item(item: Item) -> None:
 def note(queue: Queue, items: Iterable[Item], as_json: bool = False) -> None:
     """Note that these were printed here: an answer is to that.  What cannot be noted is refused when it is answered."""
     with suppress(StoreError):
-        note_shown(queue, here(), items, as_json)
+        queue.note_shown(here(), items, as_json)
 
 
 def seen_of(queue: Queue, ref: tuple[int, int | None]) -> int:
     """The revision that an answer is to: the one that is named, else the one that was printed here; 0: none was."""
     id, revision = ref
-    return revision_shown(queue, here(), id) if revision is None else revision
+    return queue.revision_shown(here(), id) if revision is None else revision
+
+
+def here() -> str:
+    """The terminal session of this process, which a shell shares with all that is started in it."""
+    leader = os.getsid(0)
+    started = Process.of(leader) or Process(leader, 0)
+    return f"{boot_id()} {started.pid} {started.started}"
 
 
 def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
@@ -303,26 +361,50 @@ def _reached(item: Item) -> Transport | None:
     return reach(item.session, None, item.server if scheme == "tmux" else None)
 
 
+def open_session(target: str, server: str | None, options: Options) -> Transport:
+    """The screen of a session: of a target, on the tmux server of an item if that is known, or of a name.
+
+    Raises ValueError for what is no target, SessionGone as `place_of`.
+    """
+    transport = open_target(*place_of(target, server, options))
+    if ":" not in target:
+        transport.target = target
+    return transport
+
+
+def place_of(target: str, server: str | None, options: Options) -> tuple[str, Options]:
+    """The target and the options that reach it.  Raises SessionGone where no session of that name runs."""
+    if ":" in target:
+        return target, Options(tmux_socket_path=server) if server else options
+    session = named_sessions.named(target)
+    if session is None:
+        raise SessionGone(target, "no session of that name was started; a target is written tmux:NAME")
+    if isinstance(session, ExitRecord):
+        raise SessionGone(target, session.why)
+    return named_sessions.reached(session.session)
+
+
+def user() -> str:
+    """Who calls."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no such user, in a container
+        return str(os.getuid())
+
+
 def who(verb: str = "stuck") -> Who:
     """This user, at this terminal."""
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):  # no such user, in a container
-        name = str(os.getuid())
     terminal = os.ttyname(0) if sys.stdin is not None and sys.stdin.isatty() else "no terminal"
-    return Who(name, f"stallkit {verb}, {terminal}")
+    return Who(user(), f"stallkit {verb}, {terminal}")
 
 
 @contextmanager
 def opened_queue() -> Iterator[Queue]:
     """The queue, without what nobody answered in time."""
-    queue = Queue(queue_file())
-    try:
+    with closing(Queue(queue_file())) as queue:
         queue.expire()
         queue.bury()
         yield queue
-    finally:
-        queue.close()
 
 
 def _row(item: Item, width: int = 0) -> str:

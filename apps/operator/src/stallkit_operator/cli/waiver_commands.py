@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import closing
 from datetime import datetime
 from importlib import resources
-from typing import Any, Iterator
+from typing import Any
 
 import click
 
@@ -132,13 +132,8 @@ def gate_command(name: str) -> None:
     click.echo((resources.files("stallkit_operator") / "gates" / name).read_text("utf-8"), nl=False)
 
 
-@contextmanager
-def _opened() -> Iterator[Waivers]:
-    waivers = Waivers(waivers_file(), AuditLog(audit_dir() / "waivers.log"))
-    try:
-        yield waivers
-    finally:
-        waivers.close()
+def _opened() -> closing[Waivers]:
+    return closing(Waivers(waivers_file(), AuditLog(audit_dir() / "waivers.log")))
 
 
 def _row(waiver: Waiver) -> str:

@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Callable, Protocol, Sequence, TypeVar
+from typing import Callable, ClassVar, Sequence, TypeVar
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
@@ -32,31 +32,20 @@ from stallkit_operator.sandbox.routes import (
     HEADER,
     InvalidEdit,
     Route,
-    changed_routes,
     digest_of,
     read_routes,
     render_nginx,
 )
 
-__all__ = [
-    "Answer",
-    "Base",
-    "Hosts",
-    "Nginx",
-    "POLL_S",
-    "Preset",
-    "RemedyFailed",
-    "TRIED",
-    "Tinyproxy",
-    "connect",
-    "fetch",
-    "preset_of",
-    "read_hosts",
-    "render_tinyproxy",
-    "told",
-]
+__all__ = ["Preset", "RemedyFailed", "preset_of", "read_hosts", "render_tinyproxy"]
 
-# --- one request to a proxy, or through it, to see whether it serves what it should ---
+POLL_S = 0.05
+TRIED = 20  # new routes or hosts, at most
+T = TypeVar("T")
+
+
+class RemedyFailed(Exception):
+    """A step did not go well; the words say why, for a person."""
 
 
 @frozen
@@ -68,88 +57,46 @@ class Answer:
     refused: bool = False
 
 
-def fetch(proxy: str, target: str, timeout_s: float) -> Answer | None:
-    """The answer to ``GET target``, a path or a whole address; None where there is none."""
-    return _asked(proxy, "GET", target, timeout_s)
+@define
+class Preset:
+    """One proxy, as an edit needs it; as it is here, one that takes commands of a person's own.
 
+    Every method raises RemedyFailed, or InvalidEdit for a text that is wrong.
+    """
 
-def connect(proxy: str, address: str, timeout_s: float) -> Answer | None:
-    """The answer to ``CONNECT host:port``; None where there is none."""
-    return _asked(proxy, "CONNECT", address, timeout_s)
+    proxy: Proxy
+    noted: list[str] = field(factory=list, init=False)  # what a person should know of how it went, whatever the end
 
-
-def _asked(proxy: str, method: str, target: str, timeout_s: float) -> Answer | None:
-    place = urlsplit(proxy)
-    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    try:
-        with closing(kind(place.hostname or "", place.port, timeout=timeout_s)) as connection:
-            host = urlsplit(target).netloc if "://" in target else target if method == "CONNECT" else place.netloc
-            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
-            for name, value in (("Host", host), ("Connection", "close"), ("User-Agent", "stallkit")):
-                connection.putheader(name, value)
-            connection.endheaders()
-            answer = connection.getresponse()
-            own = (answer.getheader("Server") or "").lower().startswith("tinyproxy")
-            return Answer(answer.status, answer.getheader(HEADER), answer.status == 403 and own)
-    except (OSError, http.client.HTTPException, ValueError):
-        return None
-
-
-POLL_S = 0.05
-TRIED = 20  # new routes or hosts, at most
-T = TypeVar("T")
-
-
-class RemedyFailed(Exception):
-    """A step did not go well; the words say why, for a person."""
-
-
-class Preset(Protocol):
-    """One proxy, as an edit needs it.  Every method raises RemedyFailed, or InvalidEdit for a text that is wrong."""
-
-    @property
-    def noted(self) -> list[str]:
-        """What a person should know of how it went, whatever the end."""
-
-    @property
-    def empty(self) -> str:
-        """What a person edits where there is no file yet."""
+    empty: ClassVar[str] = ""  # what a person edits where there is no file yet
 
     def render(self, text: str) -> str | None:
         """What the proxy reads; None where it reads the text itself."""
+        return None
 
     def check(self, candidate: Path, rendered: str | None) -> None:
         """Whether the proxy runs, and would take it; `candidate` is a copy beside the file that it is to replace."""
+        self.alive()
+        self.run(self.proxy.check, file=str(candidate))
 
     def reload(self) -> None:
         """Have it read its files again."""
+        if words := self.proxy.reload or self.proxy.restart:
+            self.run(words)
+        else:
+            os.kill(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"))
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
         """Wait until it serves `after`, and what that allows and `before` did not.
 
         What it lets through, and does not answer now, is noted: that is no fault of the edit's.
         """
+        self.run(self.proxy.health, file=self.proxy.file)
+        if self.proxy.url:
+            path = urlsplit(self.proxy.url).path or "/"
+            self.until(lambda: None if _well(answer := self.ask(path)) else f"it {_told(answer)}")
+        self.alive()
 
-
-@define
-class Base:
-    """What the presets share: the proxy's process, its commands, and to ask until it is well."""
-
-    proxy: Proxy
-    noted: list[str] = field(factory=list, init=False)
-
-    @property
-    def url(self) -> str:
-        assert self.proxy.url is not None  # `read_proxies` has seen to it
-        return self.proxy.url
-
-    def reload(self) -> None:
-        if self.proxy.reload:
-            self.run(self.proxy.reload)
-        elif self.proxy.restart:
-            self.run(self.proxy.restart)
-        else:
-            os.kill(self.pid(), getattr(signal, f"SIG{self.proxy.signal}"))
+    # --- its process, and its commands ---
 
     def pid(self) -> int:
         """The process; one of another program, to which the number went, is none."""
@@ -174,7 +121,9 @@ class Base:
             self.pid()
 
     def run(self, words: Sequence[str], **values: str) -> None:
-        """Run a command, without a shell."""
+        """Run a command, without a shell, if there is one."""
+        if not words:
+            return
         told = [re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word) for word in words]
         try:
             done = subprocess.run(
@@ -188,6 +137,25 @@ class Base:
             said = redact((done.stderr or done.stdout).decode("utf-8", "replace")).strip().splitlines()
             raise RemedyFailed(f"{words[0]} says (exit code {done.returncode}): {' / '.join(said[-5:]) or 'nothing'}")
 
+    # --- requests to it, or through it, to see whether it serves what it should ---
+
+    def ask(self, target: str, method: str = "GET") -> Answer | None:
+        """The answer to a path or a whole address, or to ``CONNECT host:port``; None where there is none."""
+        place = urlsplit(self.proxy.url or "")
+        kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
+        try:
+            with closing(kind(place.hostname or "", place.port, timeout=self.proxy.timeout_s)) as connection:
+                host = urlsplit(target).netloc if "://" in target else target if method == "CONNECT" else place.netloc
+                connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+                for name, value in (("Host", host), ("Connection", "close"), ("User-Agent", "stallkit")):
+                    connection.putheader(name, value)
+                connection.endheaders()
+                answer = connection.getresponse()
+                own = (answer.getheader("Server") or "").lower().startswith("tinyproxy")
+                return Answer(answer.status, answer.getheader(HEADER), answer.status == 403 and own)
+        except (OSError, http.client.HTTPException, ValueError):
+            return None
+
     def until(self, good: Callable[[], str | None]) -> None:
         """Ask again until nothing is missing; `good` says what is."""
         deadline = time.monotonic() + self.proxy.timeout_s
@@ -200,8 +168,8 @@ class Base:
         """Make some attempts at once; what each comes back with is noted."""
         with ThreadPoolExecutor(TRIED) as pool:
             found = [*pool.map(attempt, things[:TRIED])]
-        if more := len(things) - TRIED:
-            found += [f"{more} more were not tried"] if more > 0 else []
+        if (more := len(things) - TRIED) > 0:
+            found.append(f"{more} more were not tried")
         self.noted += [note for note in found if note and note not in self.noted]
 
     def let_through(self, ask: Callable[[], Answer | None], refused: Callable[[Answer], str | None]) -> Answer | None:
@@ -210,33 +178,44 @@ class Base:
 
         def missing() -> str | None:
             nonlocal answer
-            answer = ask() or (ask() if self.answers() else None)  # again: it may have been restarted meanwhile
-            if answer is not None:
-                return refused(answer)
-            return None if self.answers() else f"{self.url} does not answer"
+            answer = ask() or (ask() if self.silent() is None else None)  # again: it may have been restarted meanwhile
+            return self.silent() if answer is None else refused(answer)
 
         self.until(missing)
         return answer
 
-    def answers(self) -> bool:
-        """Whether the proxy itself does."""
-        return fetch(self.url, "/", self.proxy.timeout_s) is not None
+    def silent(self) -> str | None:
+        """Why the proxy itself gives no answer; None where it does."""
+        return None if self.ask("/") is not None else f"{self.proxy.url} does not answer"
 
 
-def told(answer: Answer | None) -> str:
+def _well(answer: Answer | None) -> bool:
+    return answer is not None and answer.status < 500
+
+
+def _told(answer: Answer | None) -> str:
     if answer is None:
         return "does not answer"
     return "is refused by the proxy" if answer.refused else f"answers {answer.status}"
+
+
+def _readable(read: Callable[[str], tuple[T, ...]], text: str) -> tuple[T, ...]:
+    """What a text says; nothing where another program wrote it."""
+    try:
+        return read(text)
+    except InvalidEdit:
+        return ()
 
 
 # --- nginx ---
 
 
 @define
-class Nginx(Base):
+class Nginx(Preset):
     notify: str | None
-    empty: str = EMPTY
     _before: list[int] = field(init=False, factory=list)  # the workers before a reload
+
+    empty: ClassVar[str] = EMPTY
 
     def render(self, text: str) -> str:
         return render_nginx(read_routes(text), self.notify)
@@ -276,9 +255,10 @@ class Nginx(Base):
         digest = digest_of(rendered or "")
         self.until(lambda: self._serves(digest))
         self.until(self._lingers)
-        if self.proxy.health:
-            self.run(self.proxy.health)
-        self.try_all(lambda route: self._answers(route, digest), changed_routes(_routes(before), _routes(after)))
+        self.run(self.proxy.health)
+        known = _readable(read_routes, before)
+        new = [route for route in _readable(read_routes, after) if route not in known]
+        self.try_all(lambda route: self._answers(route, digest), new)
 
     def _workers(self) -> list[int]:
         """Those that run; none where nginx does not, which its `restart` may mend."""
@@ -300,39 +280,28 @@ class Nginx(Base):
         return None
 
     def _serves(self, digest: str | None) -> str | None:
-        answer = fetch(self.url, CONFIG_PATH, self.proxy.timeout_s)
+        answer = self.ask(CONFIG_PATH)
         if answer is None:
-            return f"{self.url} does not answer"
+            return f"{self.proxy.url} does not answer"
         return None if digest is None or answer.config == digest else "it still serves what was there before"
 
     def _answers(self, route: Route, digest: str | None) -> str | None:
         """Wait until it is served by the new configuration; a note if what is behind it is down, or refuses us."""
         path = route.probe or route.path
         before = f"{path} is not answered by the new configuration"  # by a process that takes no more soon
-        answer = self.let_through(
-            lambda: fetch(self.url, path, self.proxy.timeout_s),
-            lambda answer: None if answer.config == digest else before,
-        )
+        answer = self.let_through(lambda: self.ask(path), lambda answer: None if answer.config == digest else before)
         if answer is not None and answer.status == 401 and route.auth:
             return f"{path} is served, and refuses the credential {route.auth}"
-        return None if answer is not None and answer.status < 500 else f"{path} is served, and {told(answer)} now"
-
-
-def _routes(text: str) -> tuple[Route, ...]:
-    try:
-        return read_routes(text)
-    except InvalidEdit:
-        return ()
+        return None if _well(answer) else f"{path} is served, and {_told(answer)} now"
 
 
 # --- the hosts that an egress proxy lets through, one a line, rendered to tinyproxy's filter ---
 
-Hosts = tuple[str, ...]
 MOST = 5_000
 _HOST = re.compile(r"(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.){0,10}[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-def read_hosts(text: str) -> Hosts:
+def read_hosts(text: str) -> tuple[str, ...]:
     """The hosts in order, in lower case.  Raises InvalidEdit, with the line.
 
     >>> read_hosts("Registry.example.org  # packages")
@@ -357,7 +326,7 @@ def read_hosts(text: str) -> Hosts:
     return tuple(found)
 
 
-def render_tinyproxy(hosts: Hosts) -> str:
+def render_tinyproxy(hosts: tuple[str, ...]) -> str:
     """The filter: patterns that are the same as basic and as extended regular expressions.
 
     >>> print(render_tinyproxy(("a.example.org", "*.example.net")), end="")
@@ -374,8 +343,8 @@ def _pattern(host: str) -> str:
 
 
 @define
-class Tinyproxy(Base):
-    empty: str = "# One host a line, or *.HOST for every host below it.\n"
+class Tinyproxy(Preset):
+    empty: ClassVar[str] = "# One host a line, or *.HOST for every host below it.\n"
 
     def render(self, text: str) -> str:
         return render_tinyproxy(read_hosts(text))
@@ -389,8 +358,7 @@ class Tinyproxy(Base):
                 raise RemedyFailed(f"{self.proxy.config} does not have `{_SPELT[name]} {value}`")
         if config.get("filterurls", "no").lower() in ("yes", "on"):
             raise RemedyFailed(f"{self.proxy.config} has FilterURLs: the hosts would be looked for in whole addresses")
-        if self.proxy.check:
-            self.run(self.proxy.check, file=str(candidate))
+        self.run(self.proxy.check, file=str(candidate))
 
     def reload(self) -> None:
         super().reload()
@@ -398,15 +366,14 @@ class Tinyproxy(Base):
             self.noted.append(f"{self.proxy.name} was signalled, and may end of that while it serves: give a `restart`")
 
     def probe(self, before: str, after: str, rendered: str | None) -> None:
-        self.until(lambda: None if self.answers() else f"{self.url} does not answer")
-        old, new = _hosts(before), _hosts(after)
+        self.until(self.silent)
+        old, new = _readable(read_hosts, before), _readable(read_hosts, after)
         gone = [host for host in old if host not in new and not any(_within(host, other) for other in new)]
         added = [host for host in new if host not in old]
         for host in _plain(gone)[:TRIED]:
             self.until(lambda host=host: self._refuses(host))  # type: ignore[misc]
         self.try_all(self._allows, _plain(added))
-        if self.proxy.health:
-            self.run(self.proxy.health)
+        self.run(self.proxy.health)
         self.alive()
 
     def _config(self) -> dict[str, str]:
@@ -419,32 +386,24 @@ class Tinyproxy(Base):
 
     def _refuses(self, host: str) -> str | None:
         answer = self._asked(host)
-        return None if answer is not None and answer.refused else f"{host} {told(answer)}, and is no longer allowed"
+        return None if answer is not None and answer.refused else f"{host} {_told(answer)}, and is no longer allowed"
 
     def _allows(self, host: str) -> str | None:
         """Wait until it is; a note if it does not answer."""
         wanted = f"{host} is refused by the proxy, and is allowed now"
         answer = self.let_through(lambda: self._asked(host), lambda answer: wanted if answer.refused else None)
-        return None if answer is not None and answer.status < 500 else f"{host} is allowed, and {told(answer)} now"
+        return None if _well(answer) else f"{host} is allowed, and {_told(answer)} now"
 
     def _asked(self, host: str) -> Answer | None:
         if self.proxy.probe:
-            return fetch(self.url, self.proxy.probe.replace("{host}", host), self.proxy.timeout_s)
-        answer = connect(self.url, f"{host}:443", self.proxy.timeout_s)
+            return self.ask(self.proxy.probe.replace("{host}", host))
+        answer = self.ask(f"{host}:443", "CONNECT")
         if answer is None or answer.refused or answer.status < 500:
             return answer
-        return fetch(self.url, f"http://{host}/", self.proxy.timeout_s)
+        return self.ask(f"http://{host}/")
 
 
 _SPELT = {"filterdefaultdeny": "FilterDefaultDeny", "filter": "Filter"}
-
-
-def _hosts(text: str) -> tuple[str, ...]:
-    """The hosts; none of a text that another program wrote."""
-    try:
-        return read_hosts(text)
-    except InvalidEdit:
-        return ()
 
 
 def _plain(hosts: list[str]) -> list[str]:
@@ -463,29 +422,4 @@ def preset_of(proxy: Proxy, notify: str | None) -> Preset:
     """The preset; `notify` is the path of the sandbox's notification socket."""
     if proxy.preset == "nginx":
         return Nginx(proxy, notify)
-    return Tinyproxy(proxy) if proxy.preset == "tinyproxy" else _Command(proxy)
-
-
-@define
-class _Command(Base):
-    empty: str = ""
-
-    def render(self, text: str) -> None:
-        return None
-
-    def check(self, candidate: Path, rendered: str | None) -> None:
-        self.alive()
-        if self.proxy.check:
-            self.run(self.proxy.check, file=str(candidate))
-
-    def probe(self, before: str, after: str, rendered: str | None) -> None:
-        if self.proxy.health:
-            self.run(self.proxy.health, file=self.proxy.file)
-        if self.proxy.url:
-            path = urlsplit(self.url).path or "/"
-            self.until(lambda: _unwell(fetch(self.url, path, self.proxy.timeout_s)))
-        self.alive()
-
-
-def _unwell(answer: Answer | None) -> str | None:
-    return None if answer is not None and answer.status < 500 else f"it {told(answer)}"
+    return Tinyproxy(proxy) if proxy.preset == "tinyproxy" else Preset(proxy)

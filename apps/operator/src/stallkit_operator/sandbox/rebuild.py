@@ -6,15 +6,14 @@ keeps two apart.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
 import subprocess
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from attrs import asdict, field, frozen
 from stallkit_sessions.containers.runtimes import runtime_of
@@ -25,29 +24,31 @@ from stallkit_sessions.model import ExitRecord, Session
 from stallkit_sessions.resuming import told_command
 from stallkit_sessions.work_snapshot import Store, WorkSnapshot
 
-from stallkit import private
-from stallkit.errors import StallkitError, StartRefused, StoreError
+from stallkit.errors import StallkitError, StartRefused
 from stallkit.packs.registry import Engine, installed_engine
 from stallkit.press.send import Sent, send
 from stallkit_operator.item import ItemState, NotAsShown, NotOpen, Source, Who
 from stallkit_operator.queue import NoItem, Queue
 from stallkit_operator.sandbox.config_shape import shape_diff
-from stallkit_operator.sandbox.hand_off import GO_ON, comment_of, comment_words, hand_off
 from stallkit_operator.sandbox.rebuild_plan import (
+    GO_ON,
+    LEADS,
     Leads,
     Outcome,
     Rebuilding,
     RebuildRows,
     Step,
     StepState,
-    leads_to,
+    comment_of,
+    comment_words,
+    hand_off,
     next_step,
     outcome,
 )
 from stallkit_operator.sandbox.sandbox_start import Start, folders_of, home_of, start_sandbox, terminal_of
-from stallkit_operator.sandbox.sandboxes import Sandboxes
+from stallkit_operator.sandbox.sandboxes import Sandboxes, alone
 
-__all__ = ["Rebuilt", "Runner", "store_of"]
+__all__ = ["Rebuilt", "Runner", "copy_tree"]
 
 GOING_S = 60.0  # for an agent to come to its composer
 COMMENT_S = 30.0  # for the forge's client
@@ -80,7 +81,8 @@ class Runner:
         Raises StallkitError where none is under way, or another process does it; StoreError where a row cannot be
         written: then it goes on later.
         """
-        with _alone(name):
+        lock = home_of(name) / "rebuild.lock"
+        with alone(lock, StallkitError("rebuild", name, "another process rebuilds it", "wait for that one")):
             rows = RebuildRows(self.sandboxes)
             rebuilding = rows.unfinished(name)
             if rebuilding is None:
@@ -96,7 +98,7 @@ class Runner:
                     why = f"{step}: {error}"
                     rows.note(rebuilding.id, step, StepState.FAILED, {"why": why})
                     self.told(step, StepState.FAILED, str(error))
-                    if leads_to(step) is Leads.AGAIN:
+                    if LEADS[step] is Leads.AGAIN:
                         self._audit("rebuild_waits", rebuilding, why)
                         return Rebuilt(None, why)
                     continue
@@ -126,8 +128,9 @@ class _Work:
     engine: Callable[[], Engine]
 
     def do(self, step: Step) -> dict[str, Any]:
-        """Do it; returns what is to be known of it later.  Raises StallkitError, OSError."""
-        return _DO[step](self) or {}
+        """Call the method of its name; returns what is to be known of it later.  Raises StallkitError, OSError."""
+        method: Callable[[], dict[str, Any] | None] = getattr(self, step.name.lower())
+        return method() or {}
 
     # --- what is known ---
 
@@ -156,30 +159,27 @@ class _Work:
 
     @property
     def _store(self) -> Store:
-        return store_of(self.sandboxes, self.name, self.before)
-
-    def _kept(self, step: Step) -> WorkSnapshot | None:
-        facts = self.rows.facts(self.rebuilding.id, step)
-        return WorkSnapshot(**facts) if "commit" in facts else None
+        """Where its work is kept.  Raises StallkitError where it has no repository."""
+        place, folder = self.sandboxes.get(self.name).git_place, self.before.directory
+        if place is None:
+            why = f"{folder} was in no git repository when it was registered"
+            raise StallkitError("rebuild", self.name, why, "make it one, and start the sandbox anew")
+        return Store(home_of(self.name) / "snapshots.git", Path(folder), Path(place))
 
     @property
     def _first(self) -> WorkSnapshot:
-        found = self._kept(Step.SNAPSHOT)
-        if found is None:
-            raise StoreError("rebuild", self.name, "its snapshot is not known", "report it")
-        return found
+        return WorkSnapshot(**self.rows.facts(self.rebuilding.id, Step.SNAPSHOT))
 
     @property
     def _last(self) -> tuple[str, WorkSnapshot]:
         """The latest snapshot, and its ref."""
-        latest = self._kept(Step.LATEST)
-        return (self.ref, self._first) if latest is None else (f"{self.ref}-latest", latest)
+        latest = self.rows.facts(self.rebuilding.id, Step.LATEST)
+        return (f"{self.ref}-latest", WorkSnapshot(**latest)) if "commit" in latest else (self.ref, self._first)
 
     @property
     def _remote(self) -> str:
         repository = self.before.repository
-        if repository is None:
-            raise StallkitError("rebuild", self.name, "its manifest names no repository to push to", "add one")
+        assert repository is not None  # `propose` has seen to it
         return repository
 
     def _session(self) -> tuple[Session | None, bool]:
@@ -354,32 +354,6 @@ class _Work:
                 raise StallkitError("number", str(item.id), why, "stallkit stuck show, reply") from error
 
 
-_DO: dict[Step, Callable[[_Work], dict[str, Any] | None]] = {
-    Step.SNAPSHOT: _Work.snapshot,
-    Step.PUSH: _Work.push,
-    Step.READ_BACK: _Work.read_back,
-    Step.TEARDOWN: _Work.teardown,
-    Step.LATEST: _Work.latest,
-    Step.TRANSCRIPT: _Work.transcript,
-    Step.RESTORE: _Work.restore,
-    Step.HAND_OFF: _Work.hand_off,
-    Step.START: _Work.start,
-    Step.SET_GOING: _Work.set_going,
-    Step.COMMENT: _Work.comment,
-    Step.REPLY: _Work.reply,
-    Step.FALL_BACK: _Work.fall_back,
-}
-
-
-def store_of(sandboxes: Sandboxes, name: str, manifest: Manifest) -> Store:
-    """Where the work of a sandbox is kept.  Raises StallkitError where it has no repository."""
-    place = sandboxes.get(name).git_place
-    if place is None:
-        why = f"{manifest.directory} was in no git repository when it was registered"
-        raise StallkitError("rebuild", name, why, "make it one, and start the sandbox anew")
-    return Store(home_of(name) / "snapshots.git", Path(manifest.directory), Path(place))
-
-
 def copy_tree(source: Path, to: Path, most: int = _TRANSCRIPT_BYTES) -> None:
     """Copy the files of an agent's directory: no link is followed, at most so many bytes.  Raises OSError."""
     to.mkdir(mode=0o700)
@@ -411,18 +385,3 @@ def _run(words: Sequence[str], cwd: Path) -> None:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"it exited with {done.returncode}"]
         raise StallkitError("comment", words[0], said[-1][:200], "comment by hand")
-
-
-@contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """No other process rebuilds that sandbox meanwhile.  Raises StallkitError."""
-    private.folder(home_of(name))
-    handle = private.opened(home_of(name) / "rebuild.lock", os.O_RDWR | os.O_CREAT)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StallkitError("rebuild", name, "another process rebuilds it", "wait for that one") from None
-        yield
-    finally:
-        os.close(handle)

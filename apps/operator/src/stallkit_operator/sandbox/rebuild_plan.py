@@ -1,4 +1,4 @@
-"""A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, their rows.
+"""A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, what is told.
 
 A person writes the change of a manifest; what an agent asks for is shown beside it and never applied by itself.  Both
 answers, yes and no, are audited before they have an effect.
@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from enum import StrEnum
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from attrs import field, frozen
-from stallkit_sessions.manifest import read_manifest
+from stallkit_sessions.manifest import GIVEN, SOCKET_PLACE, read_manifest
 
 from stallkit.errors import ConfigError, StallkitError, StoreError
+from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
 from stallkit_operator.answering import Answered, decline_item
 from stallkit_operator.item import Item, Source, Who
@@ -27,6 +29,8 @@ from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 
 __all__ = [
+    "GO_ON",
+    "LEADS",
     "Leads",
     "ORDER",
     "Outcome",
@@ -36,8 +40,10 @@ __all__ = [
     "Step",
     "StepState",
     "approve",
+    "comment_of",
+    "comment_words",
     "edited",
-    "leads_to",
+    "hand_off",
     "next_step",
     "outcome",
     "propose",
@@ -91,7 +97,7 @@ class Outcome(StrEnum):
 
 
 ORDER = tuple(step for step in Step if step is not Step.FALL_BACK)
-_LEADS = {
+LEADS = {  # what the failure of each step leads to
     Step.SNAPSHOT: Leads.END,
     Step.PUSH: Leads.END,
     Step.READ_BACK: Leads.END,
@@ -106,11 +112,6 @@ _LEADS = {
     Step.REPLY: Leads.GO_ON,
     Step.FALL_BACK: Leads.AGAIN,
 }
-
-
-def leads_to(step: Step) -> Leads:
-    """What the failure of a step leads to."""
-    return _LEADS[step]
 
 
 def next_step(rows: Mapping[Step, StepState]) -> Step | None:
@@ -129,7 +130,7 @@ def next_step(rows: Mapping[Step, StepState]) -> Step | None:
             continue
         if state is not StepState.FAILED:
             return step
-        match leads_to(step):
+        match LEADS[step]:
             case Leads.END:
                 return None
             case Leads.AGAIN:
@@ -173,10 +174,12 @@ class RebuildRows:
 
     file: Sandboxes
 
-    def begin(self, sandbox: Sandbox, text: str, by: str, why: str, item: Item | None = None) -> Rebuilding:
-        """Note what was approved.  Raises StallkitError where a rebuild of it is under way."""
+    def begin(
+        self, sandbox: Sandbox, text: str, by: str, why: str, item: Item | None, audit: Callable[[], object]
+    ) -> Rebuilding:
+        """Note what was approved, once it is audited.  Raises StallkitError where a rebuild of it is under way."""
         asked = (None, None) if item is None else (item.id, item.words)
-        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, self.file.now())
+        values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, time.time())
         try:
             with self.file.writing() as base:
                 done = base.execute(
@@ -184,25 +187,20 @@ class RebuildRows:
                     " values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     values,
                 )
+                audit()  # within: what is not audited is not noted
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 todo = f"go on with it: stallkit stuck rebuild {sandbox.name}"
                 raise StallkitError("rebuild", sandbox.name, "one is under way", todo) from error
             raise
-        found = self.get(int(done.lastrowid or 0))
-        assert found is not None  # it was just written
-        return found
-
-    def get(self, id: int) -> Rebuilding | None:
-        """The rebuild of that number."""
-        with self.file.reading() as base:
-            return _of(base.execute("select * from rebuild where id = ?", (id,)).fetchone())
+        assert done.lastrowid is not None  # an insert has one
+        return Rebuilding(done.lastrowid, *values)
 
     def unfinished(self, name: str) -> Rebuilding | None:
         """The rebuild of that sandbox that has not ended."""
         with self.file.reading() as base:
-            query = "select * from rebuild where sandbox = ? and outcome is null"
-            return _of(base.execute(query, (name,)).fetchone())
+            row = base.execute("select * from rebuild where sandbox = ? and outcome is null", (name,)).fetchone()
+        return None if row is None else Rebuilding(**dict(row))
 
     def note(self, id: int, step: Step, state: StepState, facts: Mapping[str, Any] | None = None) -> None:
         """Write the row of a step; facts that it had are kept where none are given."""
@@ -211,7 +209,7 @@ class RebuildRows:
             base.execute(
                 "insert into rebuild_step values (?, ?, ?, ?, coalesce(?, '{}')) on conflict (rebuild, step) do update"
                 " set state = excluded.state, at = excluded.at, facts = coalesce(?, facts)",
-                (id, step, state, self.file.now(), told, told),
+                (id, step, state, time.time(), told, told),
             )
 
     def rows(self, id: int) -> dict[Step, StepState]:
@@ -231,16 +229,6 @@ class RebuildRows:
         """Note how it ended."""
         with self.file.writing() as base:
             base.execute("update rebuild set outcome = ?, told = ? where id = ?", (outcome, told, id))
-
-    def latest(self, name: str) -> Rebuilding | None:
-        """The last rebuild of that sandbox."""
-        with self.file.reading() as base:
-            query = "select * from rebuild where sandbox = ? order by id desc limit 1"
-            return _of(base.execute(query, (name,)).fetchone())
-
-
-def _of(row: sqlite3.Row | None) -> Rebuilding | None:
-    return None if row is None else Rebuilding(**dict(row))
 
 
 # --- the decision ---
@@ -303,13 +291,8 @@ def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: 
     now = sandboxes.get(proposal.sandbox.name)
     if now.version != proposal.sandbox.version:
         raise StallkitError("rebuild", now.name, f"its manifest is version {now.version} by now", "look at that one")
-    rows = RebuildRows(sandboxes)
-    if rows.unfinished(now.name) is not None:
-        raise StallkitError(
-            "rebuild", now.name, "one is under way", f"go on with it: stallkit stuck rebuild {now.name}"
-        )
-    audit(_event("manifest_approved", proposal, by, why))
-    return rows.begin(now, proposal.text, by, why, proposal.item)
+    event = _event("manifest_approved", proposal, by, why)
+    return RebuildRows(sandboxes).begin(now, proposal.text, by, why, proposal.item, lambda: audit(event))
 
 
 def reject(queue: Queue, proposal: Proposal, who: Who, why: str, audit: Audit) -> Answered | None:
@@ -330,3 +313,63 @@ def _event(name: str, proposal: Proposal, by: str, why: str) -> dict[str, Any]:
         "asked": item.words if item is not None and item.source is Source.AGENT else None,
         "diff": shape_diff(sandbox.latest.text, proposal.text, "manifest"),
     }
+
+
+# --- what the replacement and the pull request are told ---
+
+GO_ON = f"Your sandbox was rebuilt. Read {GIVEN}/hand-off.md first, then go on with the work."  # said to the agent
+
+_FORGES = {
+    "gh": ["gh", "pr", "comment", "{pull_request}", "--repo", "{repository}", "--body", "{text}"],
+    "tea": ["tea", "comment", "--repo", "{slug}", "{pull_request}", "{text}"],
+}
+
+
+def hand_off(
+    rebuilding: Rebuilding, diff: Sequence[str], items: Sequence[Item], transcript: bool, commit: str, failed: str = ""
+) -> str:
+    """The file for the agent; `items` are the notices of the sandbox before, the oldest first.
+
+    `failed` is why the replacement did not start, if the agent is in the sandbox as it was.
+    """
+    lines = [f"# You go on with the work of sandbox {rebuilding.sandbox}", ""]
+    if failed:
+        lines += [f"It was to be rebuilt, by {rebuilding.by}: {rebuilding.why}"]
+        lines += [f"That failed, and it was started again as it was: {failed}"]
+    else:
+        lines += [f"The sandbox before you was replaced, by {rebuilding.by}: {rebuilding.why}"]
+    lines += [f"The work tree is as it was left; what it was is also in commit {commit[:12]}."]
+    if transcript:
+        lines += [f"What the agent before you did is in {GIVEN}/transcript (read-only)."]
+    lines += ["", f"## What {'was to change' if failed else 'changed'} in the sandbox", ""]
+    lines += [f"    {line}" for line in diff or ["nothing"]]
+    for item in items:
+        lines += ["", f"## Asked as number {item.id}", "", *(f"    {line}" for line in item.words.splitlines()), ""]
+        if item.text is not None:
+            lines += [f"Answer ({item.state}):", "", *(f"    {line}" for line in item.text.splitlines())]
+        elif item.id == rebuilding.item and not failed:
+            lines += [f"Answer: this sandbox was rebuilt for it. {rebuilding.why}"]
+        else:
+            lines += [f"It has no answer yet: ask again with {SOCKET_PLACE}/stuck, if it still matters."]
+    return "\n".join([*lines, ""])
+
+
+def comment_of(rebuilding: Rebuilding, diff: Sequence[str], commit: str, ref: str) -> str:
+    """The comment on the pull request; secrets in it are masked."""
+    changed = "\n".join(f"    {line}" for line in diff) or "    nothing"
+    return redact(
+        f"Sandbox {rebuilding.sandbox} was rebuilt by {rebuilding.by}: {rebuilding.why}\n\n"
+        f"The work before it is in {ref}, commit {commit[:12]}. Changes of its manifest:\n\n{changed}\n"
+    )
+
+
+def comment_words(command: Sequence[str], repository: str, pull_request: int, text: str) -> list[str]:
+    """The command that comments: the one that is given, or that of a forge's own client by its name alone.
+
+    >>> comment_words(["tea"], "ssh://git@git.example/acme/web.git", 17, "done")
+    ['tea', 'comment', '--repo', 'acme/web', '17', 'done']
+    """
+    words = _FORGES.get(command[0], list(command)) if len(command) == 1 else list(command)
+    path = repository.removesuffix("/").removesuffix(".git").replace(":", "/").split("/")
+    given = {"pull_request": str(pull_request), "repository": repository, "slug": "/".join(path[-2:]), "text": text}
+    return [given.get(word[1:-1], word) if word[:1] == "{" else word for word in words]

@@ -1,4 +1,4 @@
-"""The steps of an edit of a proxy's configuration, as a pure machine: which step is next, given how the last one went.
+"""An edit of a proxy's configuration: its files, its steps as a pure machine, and how they are taken.
 
 What is wrong is refused before anything is touched.  Whatever fails once files were replaced leads back to the files
 that were there, and the proxy is asked again until it serves them.
@@ -6,24 +6,23 @@ that were there, and the proxy is asked again until it serves them.
 
 from __future__ import annotations
 
-import fcntl
 import os
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Mapping
 
 from attrs import define, field, frozen
 
-from stallkit import private
 from stallkit.errors import StallkitError, StoreError
 from stallkit_operator.audit import AuditLog
-from stallkit_operator.item import Who
+from stallkit_operator.item import Item, Who
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.presets import Preset, RemedyFailed
 from stallkit_operator.sandbox.routes import InvalidEdit
+from stallkit_operator.sandbox.sandboxes import alone
 
-__all__ = ["ENDS", "Edit", "Edited", "FIRST", "Remedy", "RemedyFiles", "Step", "TOUCHED", "next_step"]
+__all__ = ["ENDS", "Edit", "Edited", "Notice", "Remedy", "RemedyFiles", "Step", "next_step"]
 
 
 # --- the files of one proxy, replaced together ---
@@ -140,7 +139,6 @@ class Step(StrEnum):
     BROKEN = "broken"  # it could not be brought back, or does not serve after a reload: a person has to look
 
 
-FIRST = Step.RENDER
 ENDS = frozenset({Step.REFUSED, Step.APPLIED, Step.ROLLED_BACK, Step.BROKEN})
 _THEN = {  # each step: what follows where it went well, and where it did not
     Step.RENDER: (Step.CHECK, Step.REFUSED),
@@ -158,7 +156,6 @@ _RELOAD = {  # of a reload alone, after which there are no files to put back
     Step.RELOAD: (Step.PROBE, Step.BROKEN),
     Step.PROBE: (Step.APPLIED, Step.BROKEN),
 }
-TOUCHED = frozenset(_THEN) - {Step.RENDER, Step.CHECK, Step.RECORD}  # steps at which files may be other than before
 
 
 def next_step(step: Step, went_well: bool, reload: bool = False) -> Step:
@@ -171,7 +168,15 @@ def next_step(step: Step, went_well: bool, reload: bool = False) -> Step:
     return then[step][0 if went_well else 1]
 
 
-# --- an edit of a proxy's configuration, step by step as `remedy` has them ---
+# --- an edit of a proxy's configuration ---
+
+
+@frozen
+class Notice:
+    """What an agent asked, and what it gets once the proxy serves the edit."""
+
+    item: Item
+    reply: str
 
 
 @frozen
@@ -184,8 +189,7 @@ class Edit:
     before: str = field(repr=False)
     after: str = field(repr=False)
     who: Who
-    item: int | None = None
-    reply: str | None = field(default=None, repr=False)
+    notice: Notice | None = field(default=None, repr=False)
     reload: bool = False
 
 
@@ -199,15 +203,21 @@ class Edited:
     notes: tuple[str, ...] = ()
 
 
+@frozen
 class Remedy:
-    """The edits of one proxy of one sandbox."""
+    """The edits of one proxy of one sandbox; `lock` is a file of stallkit's own, `tell` hears of what takes time."""
 
-    def __init__(
-        self, sandbox: str, files: RemedyFiles, preset: Preset, audit: AuditLog, lock: Path, tell: Callable[[str], None]
-    ) -> None:
-        """`lock` is a file of stallkit's own; `tell` hears of each step that takes time."""
-        self._sandbox, self._files, self._preset, self._audit = sandbox, files, preset, audit
-        self._lock, self._tell = lock, tell
+    sandbox: str
+    files: RemedyFiles
+    preset: Preset
+    audit: AuditLog
+    lock: Path
+    tell: Callable[[str], None]
+
+    @property
+    def path(self) -> Path:
+        """The file that a person edits."""
+        return self.files.paths[-1]
 
     def text(self) -> str:
         """What a person edits; what an earlier edit left that was killed is put back first.
@@ -215,158 +225,121 @@ class Remedy:
         Raises StallkitError where somebody else edits now, or that cannot be put back.
         """
         with self._alone():
-            return self._whole() or self._preset.empty
+            return self._whole() or self.preset.empty
 
     def apply(self, edit: Edit) -> Edited:
         """Check, replace, reload, try, and roll back where it does not serve.  Raises StallkitError, OSError."""
         with self._alone():
             now = self._whole()
-            if (now or self._preset.empty) != edit.before:
+            if (now or self.preset.empty) != edit.before:
                 why = "it was changed by somebody else meanwhile; nothing was touched"
                 return Edited(Step.REFUSED, why, "")
-            run = _Run(self._sandbox, self._files, self._preset, self._audit, edit, now, self._tell)
-            return run.to_its_end()
+            return _Run(self, edit, now).to_its_end()
 
     def _whole(self) -> str:
         """What is there, after what a killed edit left is put back."""
-        if self._files.cut_off:
+        if self.files.cut_off:
             self._put_back()
         try:
-            return self._files.read()
+            return self.files.read()
         except UnicodeDecodeError as error:
-            raise StallkitError("edit", str(self._files.paths[-1]), "it is not UTF-8", "correct it by hand") from error
+            raise StallkitError("edit", str(self.path), "it is not UTF-8", "correct it by hand") from error
 
     def _put_back(self) -> None:
-        path = self._files.paths[-1]
-        self._tell(f"an earlier edit of {path} did not come to its end: what was there before is put back")
-        left = self._files.read()
-        self._files.put_back()
-        now = self._files.read()
+        self.tell(f"an earlier edit of {self.path} did not come to its end: what was there before is put back")
+        left = self.files.read()
+        self.files.put_back()
+        now = self.files.read()
         why = "an earlier edit did not come to its end"
-        diff = shape_diff(left, now, path.name)
+        diff = shape_diff(left, now, self.path.name)
         try:
-            self._preset.reload()
-            self._preset.probe(now, now, self._preset.render(now or self._preset.empty))
+            self.preset.reload()
+            self.preset.probe(now, now, self.preset.render(now or self.preset.empty))
         except (RemedyFailed, InvalidEdit, OSError) as error:
             why += f"; the proxy does not serve what was there before: {error}"
-        self._audit.append(
-            {"event": "edit_put_back", "sandbox": self._sandbox, "file": str(path), "diff": diff, "why": why}
-        )
-        self._files.forget()
+        facts = {"sandbox": self.sandbox, "file": str(self.path), "diff": diff, "why": why}
+        self.audit.append({"event": "edit_put_back", **facts})
+        self.files.forget()
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        private.folder(self._lock.parent)
-        handle = private.opened(self._lock, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise StallkitError("edit", self._sandbox, "somebody else applies an edit now", "try again") from error
-        try:
-            yield
-        finally:
-            os.close(handle)
+    def _alone(self) -> AbstractContextManager[None]:
+        return alone(self.lock, StallkitError("edit", self.sandbox, "somebody else applies an edit now", "try again"))
 
 
 @define
 class _Run:
-    sandbox: str
-    files: RemedyFiles
-    preset: Preset
-    audit: AuditLog
+    remedy: Remedy
     edit: Edit
     now: str  # in the file; empty where there is none
-    tell: Callable[[str], None]
     rendered: str | None = None
     diff: str = ""
     why: str = ""
 
     def to_its_end(self) -> Edited:
-        self.diff = shape_diff(self.now, self.edit.after, self.path.name)
-        step = FIRST
+        remedy, noted = self.remedy, self.remedy.preset.noted
+        self.diff = shape_diff(self.now, self.edit.after, remedy.path.name)
+        step = Step.RENDER
         try:
             while step not in ENDS:
                 step = next_step(step, self._went_well(step), self.edit.reload)
         finally:
-            self.files.drop_candidates()
-        for note in self.preset.noted:
-            self.tell(note)
+            remedy.files.drop_candidates()
+        for note in noted:
+            remedy.tell(note)
         if step is not Step.BROKEN:
-            self.files.forget()  # first: what is served must not be put back because the log's disk is full
-        self._record(str(step), why=self.why or None, note="; ".join(self.preset.noted) or None)
-        return Edited(step, self.why, self.diff, tuple(self.preset.noted))
-
-    @property
-    def path(self) -> Path:
-        return self.files.paths[-1]
+            remedy.files.forget()  # first: what is served must not be put back because the log's disk is full
+        self._record(str(step), why=self.why or None, note="; ".join(noted) or None)
+        return Edited(step, self.why, self.diff, tuple(noted))
 
     def _went_well(self, step: Step) -> bool:
         try:
-            _DO[step](self)
+            self._take(step)
         except (RemedyFailed, InvalidEdit, StoreError, OSError) as error:
-            first = self.why or f"{step}: {error}"
-            self.why = first if not self.why else f"{first}; then {step}: {error}"
+            self.why = f"{self.why}; then {step}: {error}" if self.why else f"{step}: {error}"
             return False
         return True
 
-    def _render(self) -> None:
-        self.rendered = self._served(self.edit.after) if self.edit.reload else self.preset.render(self.edit.after)
-
-    def _check(self) -> None:
-        self.tell("checking")
-        first = self.files.paths[0]
-        text = self._texts(self.edit.after, self.rendered)[first] if not self.edit.reload else first.read_text("utf-8")
-        self.preset.check(self.files.candidate(first, text), self.rendered)
-
-    def _record_begin(self) -> None:
-        self._record("begun")
-
-    def _replace(self) -> None:
-        self.files.replace(self._texts(self.edit.after, self.rendered))
-
-    def _reload(self) -> None:
-        self.tell("reloading")
-        self.preset.reload()
-
-    def _probe(self) -> None:
-        self.preset.probe("" if self.edit.reload else self.now, self.edit.after, self.rendered)
-
-    def _put_back(self) -> None:
-        self.tell(f"rolling back ({self.why})")
-        self.files.put_back()
-
-    def _probe_back(self) -> None:
-        self.preset.probe(self.edit.after, self.now, self._served(self.now or self.preset.empty))
+    def _take(self, step: Step) -> None:
+        files, preset, edit, tell = self.remedy.files, self.remedy.preset, self.edit, self.remedy.tell
+        match step:
+            case Step.RENDER:
+                self.rendered = self._served(edit.after) if edit.reload else preset.render(edit.after)
+            case Step.CHECK:
+                tell("checking")
+                first = files.paths[0]
+                text = first.read_text("utf-8") if edit.reload else self._texts()[first]
+                preset.check(files.candidate(first, text), self.rendered)
+            case Step.RECORD:
+                self._record("begun")
+            case Step.REPLACE:
+                files.replace(self._texts())
+            case Step.RELOAD | Step.RELOAD_BACK:
+                tell("reloading")
+                preset.reload()
+            case Step.PROBE:
+                preset.probe("" if edit.reload else self.now, edit.after, self.rendered)
+            case Step.PUT_BACK:
+                tell(f"rolling back ({self.why})")
+                files.put_back()
+            case Step.PROBE_BACK:
+                preset.probe(edit.after, self.now, self._served(self.now or preset.empty))
 
     def _served(self, text: str) -> str | None:
         """What is made of a text, if that is what the proxy reads now; None: that was edited by hand."""
         with suppress(InvalidEdit):  # not of ours
-            rendered = self.preset.render(text)
-            first = self.files.paths[0]
+            rendered = self.remedy.preset.render(text)
+            first = self.remedy.files.paths[0]
             if rendered is not None and first.exists() and first.read_text("utf-8") == rendered:
                 return rendered
         return None
 
-    def _texts(self, text: str, rendered: str | None) -> Mapping[Path, str]:
-        return dict(zip(self.files.paths, [text] if rendered is None else [rendered, text], strict=True))
+    def _texts(self) -> Mapping[Path, str]:
+        """What is to be in each file."""
+        texts = [self.edit.after] if self.rendered is None else [self.rendered, self.edit.after]
+        return dict(zip(self.remedy.files.paths, texts, strict=True))
 
     def _record(self, what: str, **facts: Any) -> None:
-        edit = self.edit
+        edit, sandbox, file = self.edit, self.remedy.sandbox, str(self.remedy.path)
         event = f"{'reload' if edit.reload else 'edit'}_{what.replace(' ', '_')}"
-        told = {"sandbox": self.sandbox, "by": edit.who.name, "through": edit.who.through, "file": str(self.path)}
-        answered = {"item": edit.item, "reply": edit.reply} if edit.item is not None else {}
-        self.audit.append({"event": event, **told, **answered, **facts, "diff": self.diff})
-
-
-_DO: dict[Step, Callable[[_Run], None]] = {
-    Step.RENDER: _Run._render,
-    Step.CHECK: _Run._check,
-    Step.RECORD: _Run._record_begin,
-    Step.REPLACE: _Run._replace,
-    Step.RELOAD: _Run._reload,
-    Step.PROBE: _Run._probe,
-    Step.PUT_BACK: _Run._put_back,
-    Step.RELOAD_BACK: _Run._reload,
-    Step.PROBE_BACK: _Run._probe_back,
-}
+        told = {"sandbox": sandbox, "by": edit.who.name, "through": edit.who.through, "file": file}
+        answered = {"item": edit.notice.item.id, "reply": edit.notice.reply} if edit.notice is not None else {}
+        self.remedy.audit.append({"event": event, **told, **answered, **facts, "diff": self.diff})

@@ -22,7 +22,6 @@ __all__ = [
     "HEADER",
     "InvalidEdit",
     "Route",
-    "changed_routes",
     "digest_of",
     "read_routes",
     "render_nginx",
@@ -33,15 +32,23 @@ CONFIG_PATH = "/supervise/config"  # answered by the proxy itself, with the head
 EMPTY = '{\n  "routes": []\n}\n'
 MOST = 500  # routes
 _RESERVED = "/supervise/"
-_FIELDS = {
-    "path": re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,80}/?){0,10}"),
-    "upstream": re.compile(r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250})(?::\d{1,5})?(?:/[A-Za-z0-9._~/-]{0,200})?"),
-    "auth": re.compile(r"[a-z][a-z0-9_]{0,40}"),
-    "header": re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}"),
-    "scheme": re.compile(r"[A-Za-z]{0,20}"),
-    "probe": re.compile(r"/[A-Za-z0-9._~/?&=%-]{0,300}"),
+_FIELDS = {  # what each looks like, and how a person is told so
+    "path": (
+        re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,80}/?){0,10}"),
+        "path begins with /, and has letters, digits, . _ ~ - between single /",
+    ),
+    "upstream": (
+        re.compile(r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250})(?::\d{1,5})?(?:/[A-Za-z0-9._~/-]{0,200})?"),
+        "upstream is http:// or https://, a host, perhaps a port and a path, and nothing else",
+    ),
+    "auth": (
+        re.compile(r"[a-z][a-z0-9_]{0,40}"),
+        "auth is the name of a credential (lower case letters, digits, _), never the credential",
+    ),
+    "header": (re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}"), "header is the name of a header"),
+    "scheme": (re.compile(r"[A-Za-z]{0,20}"), "scheme is a word, as Bearer, or empty"),
+    "probe": (re.compile(r"/[A-Za-z0-9._~/?&=%-]{0,300}"), "probe is a path below the route's own"),
 }
-_REQUIRED = ("path", "upstream")
 _SOCKET = re.compile(r"/[A-Za-z0-9._/@+-]+")
 
 
@@ -90,33 +97,19 @@ def _route(number: int, data: object) -> Route:
         raise InvalidEdit(f"{where}: it is an object")
     if unknown := sorted(set(data) - set(_FIELDS)):
         raise InvalidEdit(f"{where}: unknown key {unknown[0][:40]!r}, known are {', '.join(_FIELDS)}")
-    for name in _REQUIRED:
+    for name in ("path", "upstream"):
         if name not in data:
             raise InvalidEdit(f"{where}: {name} is missing")
     for name, value in data.items():
-        if not isinstance(value, str) or not _FIELDS[name].fullmatch(value):
-            raise InvalidEdit(f"{where}: {_WANTED[name]}")
+        pattern, wanted = _FIELDS[name]
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise InvalidEdit(f"{where}: {wanted}")
     if data["path"].startswith(_RESERVED):
         raise InvalidEdit(f"{where}: {_RESERVED} is the endpoint's own")
     probe = str(data.get("probe", data["path"]))
     if not probe.partition("?")[0].startswith(data["path"]):
         raise InvalidEdit(f"{where}: its probe is not below its path")
     return Route(**data)
-
-
-_WANTED = {
-    "path": "path begins with /, and has letters, digits, . _ ~ - between single /",
-    "upstream": "upstream is http:// or https://, a host, perhaps a port and a path, and nothing else",
-    "auth": "auth is the name of a credential (lower case letters, digits, _), never the credential",
-    "header": "header is the name of a header",
-    "scheme": "scheme is a word, as Bearer, or empty",
-    "probe": "probe is a path below the route's own",
-}
-
-
-def changed_routes(before: tuple[Route, ...], after: tuple[Route, ...]) -> tuple[Route, ...]:
-    """The routes that are new or other than before: those have to be tried."""
-    return tuple(route for route in after if route not in before)
 
 
 def render_nginx(routes: tuple[Route, ...], notify: str | None = None) -> str:

@@ -223,8 +223,10 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
         raise StoreError("sandbox", str(error.filename or home), error.strerror or str(error), "make room") from error
     noted = sandboxes.enrol(manifest, text, how.by, how.why, item=how.item, git_place=place, tmux=socket)
     try:
-        kept = home / "manifest.toml"
-        _write(kept, text)
+        kept, new = home / "manifest.toml", home / ".manifest.toml.new"
+        with os.fdopen(private.opened(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
+            file.write(text)
+        new.replace(kept)
         with Sessions() as sessions:
             session = sessions.start(
                 manifest.name,
@@ -278,15 +280,6 @@ def _make(folders: Folders, home: Path) -> None:
     for folder in (home, folders.socket, folders.given, folders.transcript):
         private.folder(folder)
     install(folders.socket, SOCKET_PLACE)
-
-
-def _write(path: Path, text: str) -> None:
-    new = path.with_name(f".{path.name}.new")
-    new.unlink(missing_ok=True)
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    new.replace(path)
 
 
 def _checked(manifest: Manifest, before: Sandbox | None) -> str | None:

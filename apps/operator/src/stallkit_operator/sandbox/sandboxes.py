@@ -7,18 +7,22 @@ shown.  The rows of rebuilds are in it too (`stallkit_operator.sandbox.rebuild_p
 from __future__ import annotations
 
 import difflib
+import fcntl
+import os
 import sqlite3
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable
+from typing import Iterator
 
 from attrs import frozen
 from stallkit_sessions.manifest import Manifest, read_manifest
 
-from stallkit.database import BUSY_S, Database
+from stallkit import private
+from stallkit.database import Database
 from stallkit.errors import StallkitError, Unknown
 
-__all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "changes"]
+__all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "alone", "changes"]
 
 _STEPS = (
     """
@@ -86,10 +90,9 @@ class Sandbox:
 class Sandboxes(Database):
     """The open file.  Failures raise StoreError."""
 
-    def __init__(self, path: Path, *, busy_s: float = BUSY_S, now: Callable[[], float] = time.time) -> None:
-        """Open or make it; `now` is the wall clock, in seconds."""
-        super().__init__(path, "sandboxes", _STEPS, busy_s=busy_s)
-        self.now = now
+    def __init__(self, path: Path) -> None:
+        """Open or make it."""
+        super().__init__(path, "sandboxes", _STEPS)
 
     def enrol(
         self,
@@ -107,13 +110,13 @@ class Sandboxes(Database):
             known = self._find(base, manifest.name)
             version = 1 if known is None else known.version + (known.latest.text != text)
             if known is None or version > known.version:
-                values = (manifest.name, version, text, self.now(), by, why, item)
+                values = (manifest.name, version, text, time.time(), by, why, item)
                 base.execute("insert into manifest values (?, ?, ?, ?, ?, ?, ?)", values)
             base.execute(
                 "insert into sandbox values (?, ?, null, ?, ?, ?, ?) on conflict (name) do update set"
                 " version = excluded.version, git_place = coalesce(excluded.git_place, git_place),"
                 " tmux_socket_name = excluded.tmux_socket_name, tmux_socket_path = excluded.tmux_socket_path",
-                (manifest.name, version, git_place, *tmux, self.now()),
+                (manifest.name, version, git_place, *tmux, time.time()),
             )
             found = self._find(base, manifest.name)
         assert found is not None  # it was just written
@@ -175,3 +178,15 @@ def changes(before: str, after: str) -> list[str]:
     ['@@ -1,2 +1,2 @@', ' a', '-b', '+c']
     """
     return list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+
+
+@contextmanager
+def alone(lock: Path, refused: StallkitError) -> Iterator[None]:
+    """While it is open no other process has this lock.  Raises `refused` where one has it."""
+    private.folder(lock.parent)
+    with os.fdopen(private.opened(lock, os.O_RDWR | os.O_CREAT)) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refused from None
+        yield

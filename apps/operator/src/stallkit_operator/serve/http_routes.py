@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import socket
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,12 +16,12 @@ from starlette.routing import Route
 from stallkit.daemon_client import listens
 from stallkit.daemon_socket import bound
 from stallkit.errors import StallkitError
-from stallkit_operator.agent_server import BACKLOG, Tcp
-from stallkit_operator.endpoint import Gate, body_of
+from stallkit_operator.agent_server import BACKLOG
+from stallkit_operator.endpoint import Gate, Tcp, body_of, response
 from stallkit_operator.item import Who
 from stallkit_operator.serve.methods import METHODS, WRONG, Services, answered
 
-__all__ = ["opened", "openapi", "operator", "routes"]
+__all__ = ["opened", "openapi", "routes"]
 
 _ERRORS = {
     "401": "over TCP: no token, or an unknown one",
@@ -55,14 +54,6 @@ def routes(services: Services, gate: Gate) -> list[Route]:
     return [Route("/rpc", rpc, methods=["POST"]), Route("/rpc/openapi.json", page, methods=["GET"])]
 
 
-def operator() -> str:
-    """The name of this user, who needs no token at the socket."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no such user, in a container
-        return "operator"
-
-
 def openapi() -> dict[str, Any]:
     """The OpenAPI page."""
     answer = {
@@ -81,27 +72,23 @@ def openapi() -> dict[str, Any]:
         "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
     }
     text = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-    errors = {code: _response(about, text) for code, about in _ERRORS.items()}
-    errors["400"] = _response("what is asked is wrong, or could be read twice", {"anyOf": [answer, text]})
+    errors = {code: response(about, text) for code, about in _ERRORS.items()}
+    errors["400"] = response("what is asked is wrong, or could be read twice", {"anyOf": [answer, text]})
     shared = {code: errors[code] for code in ("401", "403", "421", "431")}
     body = {"application/json": {"schema": {"oneOf": [_request(name) for name in METHODS]}}}
-    responses = {"200": _response("the answer, or an error", answer), "204": {"description": "to a notification"}}
+    responses = {"200": response("the answer, or an error", answer), "204": {"description": "to a notification"}}
     post = {
         "operationId": "rpc",
         "summary": "One request of JSON-RPC 2.0.",
         "requestBody": {"required": True, "content": body},
         "responses": {**responses, **errors},
     }
-    get = {"operationId": "openapi", "responses": {"200": _response("this page", {"type": "object"}), **shared}}
+    get = {"operationId": "openapi", "responses": {"200": response("this page", {"type": "object"}), **shared}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "stallkit serve", "version": "1", "description": "Who waits, why, and a reply."},
         "paths": {"/rpc": {"post": post}, "/rpc/openapi.json": {"get": get}},
     }
-
-
-def _response(about: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": about, "content": {"application/json": {"schema": schema}}}
 
 
 def _request(name: str) -> dict[str, Any]:
@@ -135,9 +122,7 @@ def opened(folder: Path, operator: str, tcp: Tcp | None = None) -> Iterator[tupl
                 raise StallkitError("serve", str(folder / name), "another process serves it", "end that one first")
         made = stack.enter_context(bound(folder / "http.sock"))
         stack.callback((folder / "http.sock").unlink, missing_ok=True)
-        own = {str(made.getsockname()): operator}
-        if tcp is None:
-            yield [made], Gate(own)
-            return
-        address = stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG))
-        yield [made, address], Gate(own, tcp.tokens, tcp.hosts, tcp.origins)
+        sockets = [made]
+        if tcp is not None:
+            sockets.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
+        yield sockets, Gate({str(made.getsockname()): operator}, tcp)

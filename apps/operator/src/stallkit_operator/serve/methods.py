@@ -6,18 +6,24 @@ and the gate, and only if the policy that the server was started with lets progr
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
-from contextlib import AbstractContextManager
+import socket
+import struct
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Callable, Mapping
+from pathlib import Path
+from typing import Any, AsyncIterator, Callable, Mapping
 
 from attrs import evolve, frozen
 from stallkit_supervisor.notification import subject_of
 from stallkit_supervisor.supervisor_socket import statuses
 
 from stallkit.cli.check_commands import arguments
+from stallkit.daemon_socket import bound
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
@@ -36,19 +42,7 @@ from stallkit_operator.queue import Queue
 from stallkit_operator.queue_sync import draft_of
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
-__all__ = [
-    "FAILED",
-    "INVALID",
-    "InvalidParams",
-    "LONGEST",
-    "METHODS",
-    "Method",
-    "Services",
-    "WRONG",
-    "allows",
-    "answered",
-    "failure",
-]
+__all__ = ["InvalidParams", "METHODS", "Method", "Services", "WRONG", "allows", "answered", "lines", "own"]
 
 # --- the methods ---
 
@@ -164,7 +158,7 @@ def _refused(services: Services, item: Item, answer: str) -> Answered | None:
         why = why or _kept_for_a_person(policy, item.session)
         return Answered(Result.REFUSED, why, item) if why else None
     try:
-        transport = _reached(services, item)
+        transport = services.reach(item.session, item.server)
         try:
             verdict, seen = observe(transport, services.engine())
         finally:
@@ -191,11 +185,7 @@ def _kept_for_a_person(policy: Policy, session: str) -> str | None:
 
 def _answered_at(services: Services, item: Item) -> Transport | None:
     """Where the answer to an item is typed: for a notice that is its sandbox's composer, if keys go there at all."""
-    return composer_of(item) if item.source is Source.AGENT else _reached(services, item)
-
-
-def _reached(services: Services, item: Item) -> Transport:
-    return services.reach(item.session, item.server)
+    return composer_of(item) if item.source is Source.AGENT else services.reach(item.session, item.server)
 
 
 def allows(policy: Policy, asked: PromptFacts, scene: Scene, answer: str) -> str | None:
@@ -235,6 +225,9 @@ def _text(about: str, most: int) -> dict[str, Any]:
     return {"type": "string", "pattern": _SAYS, "maxLength": most, "description": about}
 
 
+_NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of the item"}
+
+
 METHODS: Mapping[str, Method] = {
     "who_waits": Method(
         "What waits for a person, the oldest first (`items`, as `stallkit stuck list --json`), and what each watched"
@@ -247,14 +240,7 @@ METHODS: Mapping[str, Method] = {
     "explain": Method(
         "Look at a session for up to 3 seconds: what it does, how sure that is and why, as `stallkit check --json`,"
         " with `facts` and what each argues for. Nothing is pressed.",
-        {
-            "target": {
-                "type": "string",
-                "pattern": _SAYS,
-                "maxLength": 500,
-                "description": "tmux:NAME, or a name that stallkit started",
-            }
-        },
+        {"target": _text("tmux:NAME, or a name that stallkit started", 500)},
         ("target",),
         (),
         _explain,
@@ -264,25 +250,8 @@ METHODS: Mapping[str, Method] = {
         " or its prompt has changed, nothing is done; a secret or a login never gets a key. `result` is done, refused,"
         " changed, unseen or over, as `stallkit stuck reply --json`.",
         {
-            "id": {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of the item"},
-            "revision": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 2**53,
-                "description": "of the item",
-            },
-            "text": {
-                "type": "string",
-                "pattern": _SAYS,
-                "maxLength": MOST,
-                "description": "what is typed, or said to an agent",
-            },
-            "option": {
-                "type": "string",
-                "pattern": _SAYS,
-                "maxLength": 500,
-                "description": "the id or name of one of its options",
-            },
+            **{"id": _NUMBER, "revision": _NUMBER, "text": _text("what is typed, or said to an agent", MOST)},
+            "option": _text("the id or name of one of its options", 500),
         },
         ("id", "revision"),
         ("text", "option"),
@@ -310,16 +279,16 @@ def answered(data: bytes | str, services: Services, who: Who, wrong_too: bool = 
     try:
         request = json.loads(data)
     except (ValueError, RecursionError):
-        return failure(None, PARSE, "not JSON in UTF-8")
+        return _failure(None, PARSE, "not JSON in UTF-8")
     if not isinstance(request, dict) or request.get("jsonrpc") != "2.0" or not _is_id(request.get("id")):
-        return failure(None, INVALID, 'a request is {"jsonrpc": "2.0", "id": 1, "method": NAME, "params": {...}}')
+        return _failure(None, INVALID, 'a request is {"jsonrpc": "2.0", "id": 1, "method": NAME, "params": {...}}')
     id = request.get("id")
     found = _result(request, id, services, who)
     told = "id" in request or (wrong_too and found.get("error", {}).get("code") in WRONG)
     return found if told else None
 
 
-def failure(id: Any, code: int, why: str) -> dict[str, Any]:
+def _failure(id: Any, code: int, why: str) -> dict[str, Any]:
     """The answer that says what is wrong, in one line, redacted."""
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": redact(why)}}
 
@@ -327,18 +296,80 @@ def failure(id: Any, code: int, why: str) -> dict[str, Any]:
 def _result(request: Mapping[str, Any], id: Any, services: Services, who: Who) -> dict[str, Any]:
     name, params = request.get("method"), request.get("params", {})
     if not isinstance(name, str) or name not in METHODS:
-        return failure(id, NO_METHOD, f"there is no method {str(name)[:60]!r}: there are {', '.join(METHODS)}")
+        return _failure(id, NO_METHOD, f"there is no method {str(name)[:60]!r}: there are {', '.join(METHODS)}")
     if not isinstance(params, dict):
-        return failure(id, PARAMS, "params are an object: name them")
+        return _failure(id, PARAMS, "params are an object: name them")
     try:
         return {"jsonrpc": "2.0", "id": id, "result": METHODS[name](services, params, who)}
     except InvalidParams as error:
-        return failure(id, PARAMS, str(error))
+        return _failure(id, PARAMS, str(error))
     except StallkitError as error:
-        return failure(id, FAILED, str(error))
+        return _failure(id, FAILED, str(error))
     except Exception as error:  # a fault of ours must not end the connection of a client
-        return failure(id, FAILED, f"this is a bug in stallkit, {type(error).__name__}: {error}")
+        return _failure(id, FAILED, f"this is a bug in stallkit, {type(error).__name__}: {error}")
 
 
 def _is_id(id: Any) -> bool:
     return id is None or isinstance(id, str) or (isinstance(id, (int, float)) and not isinstance(id, bool))
+
+
+# --- at a unix socket, a request a line; only this user's processes are answered ---
+
+LINGER_S = 5.0  # a client may go on with a request that was refused
+
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
+
+
+@asynccontextmanager
+async def lines(path: Path, services: Services, who: Who) -> AsyncIterator[None]:
+    """Answer at the socket while the context lasts.  Raises OSError where it cannot be made."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.CancelledError):
+            if own(writer.get_extra_info("socket")):
+                await _answer_all(reader, writer, services, who)
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, sock=bound(path), limit=LONGEST)
+    try:
+        yield
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+
+
+def own(connection: socket.socket) -> bool:
+    """Whether the other side is this user or root; where the system does not say, the socket's mode decides."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    _, uid, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
+    return uid in (0, os.geteuid())
+
+
+async def _answer_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, services: Services, who: Who) -> None:
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError:  # longer than the limit: where the next one begins is not known
+            writer.write(_line(_failure(None, INVALID, f"a request has {LONGEST:,} bytes at most")))
+            await _told(reader, writer)
+            return
+        if not line:
+            return
+        if line.strip() and (found := await asyncio.to_thread(answered, line, services, who)) is not None:
+            writer.write(_line(found))
+            await writer.drain()
+
+
+async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Write the last answer, then read what the client still sends: closed before that, the socket takes it back."""
+    writer.write_eof()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while await reader.read(LONGEST):
+                pass
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=True).encode() + b"\n"

@@ -1,10 +1,11 @@
-"""``stallkit stuck serve`` and ``install``: where agents in sandboxes ask a person, and what they ask with."""
+"""``stallkit serve`` and ``stuck serve``: the ways in for programs, and for agents in sandboxes with their side."""
 
 from __future__ import annotations
 
 import os
 import socket
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable, cast
 
@@ -12,22 +13,27 @@ import click
 from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
 from stallkit_supervisor.settings import Overrides, load_settings
 
-from stallkit.cli.common import Duration, config_option, shown
-from stallkit.config import queue_file, sandboxes_file, stuck_dir
-from stallkit.errors import ConfigError, StallkitError
+from stallkit import private
+from stallkit.cli.common import Duration, config_option, session_options, shown
+from stallkit.cli.installed import engine
+from stallkit.config import queue_file, sandboxes_file, state_dir, stuck_dir
+from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
+from stallkit.press.policy_file import load_policy
 from stallkit.transports.base import Options
-from stallkit_operator.cli.sandbox_commands import opened
+from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
+from stallkit_operator.cli.stuck_commands import open_session, opened_queue, user, who
 from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import composer_of
+from stallkit_operator.serve.methods import Services, lines
 
 if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served
 
-__all__ = ["address", "install_command", "notifier", "serve_command", "tell_unserved", "typist"]
+__all__ = ["install_command", "serve_command", "stuck_serve_command"]
 
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
@@ -50,7 +56,7 @@ __all__ = ["address", "install_command", "notifier", "serve_command", "tell_unse
 @click.option("--notify", "shown_by", multiple=True, metavar="PLACE", help="Tell of notices: desktop, terminal, tmux.")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD for each notice, the event on its input.")
 @click.option("--webhook", metavar="URL", help="Post each notice there.")
-def serve_command(
+def stuck_serve_command(
     sandboxes: tuple[str, ...],
     everything: bool,
     folder: Path | None,
@@ -76,10 +82,9 @@ def serve_command(
     Example:    stallkit stuck serve web db
     """
     try:
-        from stallkit_operator.agent_server import Tcp, read_tokens, serve, sockets  # extra: stuck
+        from stallkit_operator.agent_server import serve, sockets, tcp_at  # extra: stuck
     except ImportError as error:
-        why = f"{error.name or 'a package'} is not installed"
-        raise StallkitError("endpoint", "in this environment", why, "pip install 'stallkit-operator[stuck]'") from error
+        raise _missing("endpoint", "stuck", error) from error
 
     if everything:
         sandboxes = tuple(dict.fromkeys([*sandboxes, *_registered()]))
@@ -89,8 +94,7 @@ def serve_command(
     if listen is not None:
         if token_file is None or not hosts:
             raise click.UsageError("--listen needs --token-file and --allow-host")
-        host, port = address(listen)
-        tcp = Tcp(host, port, read_tokens(token_file), frozenset(hosts), frozenset(origins))
+        tcp = tcp_at(listen, token_file, hosts, origins)
     place = folder or stuck_dir()
 
     def mounts(name: str) -> None:
@@ -104,27 +108,24 @@ def serve_command(
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
 
-    queue = Queue(queue_file())
     try:
-        with ExitStack() as stack:
-            tell = notifier(stack, config, shown_by, hook, webhook)
+        with closing(Queue(queue_file())) as queue, ExitStack() as stack:
+            tell = _notifier(stack, config, shown_by, hook, webhook)
             served = stack.enter_context(sockets(place, sandboxes, tcp))
-            tell_unserved(served)
+            _tell_unserved(served)
             more = _later(served, mounts) if everything else None
-            serve(queue, served, ready, expires_s, tell, beside=[typist(queue, served)], more=more)
+            serve(queue, served, ready, expires_s, tell, beside=[_typist(queue, served)], more=more)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    finally:
-        queue.close()
 
 
-def tell_unserved(served: Served) -> None:
+def _tell_unserved(served: Served) -> None:
     """Print which sandboxes are not served, and why."""
     for name, why in served.failed.items():
         click.echo(shown("stallkit: ", name, f" is not served: {why}"), err=True)
 
 
-def typist(queue: Queue, served: Served) -> AbstractAsyncContextManager[None]:
+def _typist(queue: Queue, served: Served) -> AbstractAsyncContextManager[None]:
     """What types kept replies into the composers of these sandboxes."""
     return typed_later(queue, served.gate.sandboxes, installed_engine, composer_of)
 
@@ -158,11 +159,11 @@ def _later(served: Served, mounts: Callable[[str], None]) -> Callable[[], list[s
 def _registered() -> list[str]:
     if not sandboxes_file().exists():
         return []
-    with opened() as sandboxes:
+    with opened_sandboxes() as sandboxes:
         return [one.name for one in sandboxes.listing()]
 
 
-def notifier(
+def _notifier(
     stack: ExitStack, config: Path | None, shown_by: tuple[str, ...], hook: str | None, webhook: str | None
 ) -> Callable[[Event], object]:
     """What tells a person.  Raises ConfigError, click.UsageError."""
@@ -175,14 +176,6 @@ def notifier(
         stack, settings.channels(Options()), lambda line: click.echo(f"stallkit: {shown(line)}", err=True)
     )
     return made or (lambda event: None)
-
-
-def address(text: str) -> tuple[str, int]:
-    """Host and port.  Raises ConfigError."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        raise ConfigError("--listen", f"{text!r} is no address", "write it as 127.0.0.1:8377")
-    return host.strip("[]"), int(port)
 
 
 @click.command("install", short_help="Write the agent's side into a directory.")
@@ -201,3 +194,100 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
     """
     for path in install(folder, inside, denied_hook):
         click.echo(shown(path))
+
+
+# --- for programs in other languages ---
+
+
+@click.command("serve")
+@click.argument("sandboxes", metavar="[SANDBOX...]", nargs=-1)
+@click.option("--policy", metavar="NAME|FILE", help="Let programs reply, where this policy lets them. [default: no]")
+@click.option("--mcp", is_flag=True, help="Speak MCP on standard input and output, and nothing else.")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="Make the sockets there. [default: serve in the state's]"
+)
+@click.option("--listen", metavar="HOST:PORT", help="HTTP over TCP as well; needs --token-file.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="Lines NAME TOKEN, for --listen.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
+@session_options
+def serve_command(
+    sandboxes: tuple[str, ...],
+    policy: str | None,
+    mcp: bool,
+    folder: Path | None,
+    listen: str | None,
+    token_file: Path | None,
+    hosts: tuple[str, ...],
+    socket_name: str | None,
+    socket_path: str | None,
+) -> None:
+    """Answer programs of any language, until SIGTERM or Ctrl-C: who waits, why, and, with a policy, a reply.
+
+    JSON-RPC 2.0, a request a line at the unix socket rpc.sock, and over HTTP (POST /rpc) at http.sock; only this user
+    reaches them.  With SANDBOX it is `stallkit stuck serve` as well, in one process.  Needs the extra
+    stallkit-operator[serve].
+
+    \b
+    Exit codes: 0 ended as asked; 1 could not start, or another serves; 64 usage.
+    Example:    stallkit serve --policy careful
+                stallkit serve --mcp
+    """
+    if listen is not None and token_file is None:
+        raise click.UsageError("--listen needs --token-file")
+    if mcp and (sandboxes or listen or folder):
+        raise click.UsageError("--mcp uses standard input and output alone: leave sandboxes, --dir and --listen out")
+    try:
+        allowed = load_policy(policy) if policy else None
+        engine()  # it says now what is wrong with the packs
+        reach = partial(open_session, options=Options(socket_name, socket_path))
+        services = Services(opened_queue, installed_engine, reach, allowed)
+        if mcp:
+            from stallkit_operator.serve.mcp_server import server  # extra: serve
+
+            server(services, who("serve --mcp")).run("stdio")
+        else:
+            _sockets(services, sandboxes, folder, listen, token_file, hosts)
+    except ImportError as error:
+        raise _missing("serve", "serve", error) from error
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _sockets(
+    services: Services,
+    sandboxes: tuple[str, ...],
+    folder: Path | None,
+    listen: str | None,
+    token_file: Path | None,
+    hosts: tuple[str, ...],
+) -> None:
+    from stallkit_operator.agent_server import Served, serve, sockets, tcp_at  # extra: serve
+    from stallkit_operator.serve.http_routes import opened, routes  # extra: serve
+
+    tcp = tcp_at(listen, token_file, hosts or (listen,)) if listen is not None and token_file is not None else None
+    place = (folder or state_dir() / "serve").absolute()
+    private.folder(place)
+
+    def ready() -> None:
+        click.echo(shown(f"JSON-RPC lines: {place / 'rpc.sock'}"))
+        click.echo(shown(f"HTTP: {place / 'http.sock'}, POST /rpc") + (f"; {listen}" if listen else ""))
+        for name in (one for one in sandboxes if one not in served.failed):
+            click.echo(shown(name, f": mount {(stuck_dir() / name).absolute()}"))
+        said = f"policy {services.policy.name}" if services.policy else "read-only: --policy lets programs reply"
+        click.echo(shown(said))
+
+    with closing(Queue(queue_file())) as queue, ExitStack() as stack:
+        http, gate = stack.enter_context(opened(place, user(), tcp))
+        served = stack.enter_context(sockets(stuck_dir(), sandboxes))
+        _tell_unserved(served)
+        beside = [lines(place / "rpc.sock", services, who("serve, lines")), _typist(queue, served)]
+        tell = _notifier(stack, None, (), None, None) if sandboxes else lambda event: None
+        serve(
+            queue, Served([*served.sockets, *http], served.gate), ready, on_message=tell,
+            routes=routes(services, gate), beside=beside,
+        )  # fmt: skip
+
+
+def _missing(what: str, extra: str, error: ImportError) -> StallkitError:
+    why = f"{error.name or 'a package'} is not installed"
+    return StallkitError(what, "in this environment", why, f"pip install 'stallkit-operator[{extra}]'")
