@@ -18,9 +18,10 @@ from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity, valid_name
 from stallkit.variables import Variables, read_variables
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
+from stallkit_sessions.containers.runtimes import container_name
 from stallkit_sessions.launch import check_variables
 from stallkit_sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
-from stallkit_sessions.model import ExitRecord, Sandboxed, Session, container_name
+from stallkit_sessions.model import ExitRecord, Sandboxed, Session
 from stallkit_sessions.register import Register, RunningSession
 
 __all__ = ["Sessions"]

@@ -9,9 +9,8 @@ from attrs import field, frozen
 
 from stallkit.json_form import NEWER
 from stallkit.short_repr import short_repr
-from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 
-__all__ = ["Cause", "ExitRecord", "Order", "Sandboxed", "Session", "Source", "Status", "container_name"]
+__all__ = ["Cause", "ExitRecord", "Order", "Sandboxed", "Session", "Source", "Status"]
 
 
 class Cause(StrEnum):
@@ -71,7 +70,7 @@ class Session:
     directory: str
     started_at: float  # seconds of the wall clock
     boot: str  # which start of the machine this was
-    engine: str | None = None  # DOCKER, PODMAN or BWRAP
+    engine: str | None = None  # docker, podman or bwrap
     image: str | None = None
     container: str | None = None  # its name, with a random part
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
@@ -106,11 +105,6 @@ class Session:
     def sealed(self) -> bool:
         """Whether no key goes in, whoever presses it."""
         return self.sandbox is not None and self.sandbox.sealed
-
-
-def container_name(name: str, id: str, engine: str | None) -> str | None:
-    """The name of a session's container; None where it has none."""
-    return f"stallkit-{name}-{id}" if engine in (DOCKER, PODMAN) else None
 
 
 @frozen

@@ -12,21 +12,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import stat
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Iterator, Sequence
+from typing import IO, Iterator
 
 from attrs import field, frozen
 
 from stallkit import private
 from stallkit.errors import StallkitError
+from stallkit_sessions.child_process import end_group, run_alone
 from stallkit_sessions.safe_dir import SafeDir
-from stallkit_sessions.worktree import OURS, Repository, bare_environment, repository_of, small_file
+from stallkit_sessions.worktree import OURS, SMALL, Repository, bare_environment, repository_of, small_file
 
 __all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
 
@@ -237,7 +237,7 @@ class Store:
                     process.stdin.close()
                 code = process.wait(self.deadline_s)
             except BaseException:
-                _kill(process)
+                end_group(process)
                 raise
             if code:
                 complaints.seek(0)
@@ -300,12 +300,25 @@ class Store:
     ) -> bytes:
         """What a call prints; `theirs`: with the settings of who runs it, as a push needs them."""
         environment = {**(_operators_environment() if theirs else bare_environment()), **(more or {})}
-        command = ["git", "--no-pager", *_given(remote=theirs), *words]
         environment["GIT_DIR"] = str(self.path)
-        return _run_git(command, environment, cwd or self.path, at or self.directory, self.deadline_s, given_text)
+        command = ["git", "--no-pager", *_given(remote=theirs), *words]
+        return self._call(command, environment, cwd or self.path, at or str(self.directory), given_text)
 
     def _run(self, command: list[str]) -> bytes:
-        return _run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
+        return self._call(command, bare_environment(), self.path.parent, str(self.directory))
+
+    def _call(self, command: list[str], environment: dict[str, str], cwd: Path, at: str, given: bytes = b"") -> bytes:
+        """What it prints; `at` is where, for messages.  Raises SnapshotFailed."""
+        try:
+            done = run_alone(command, environment, self.deadline_s, cwd, given)
+        except OSError as error:
+            why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
+            raise SnapshotFailed(at, why) from error
+        except subprocess.TimeoutExpired as error:
+            raise SnapshotFailed(at, f"git took longer than {self.deadline_s:g} s") from error
+        if done.returncode:
+            raise SnapshotFailed(at, _last_line(done.stderr, done.returncode))
+        return done.stdout
 
 
 def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
@@ -333,42 +346,6 @@ def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
 
 
 # --- git, which reads nothing of theirs ---
-
-
-def _run_git(
-    command: Sequence[str],
-    environment: dict[str, str],
-    cwd: Path,
-    at: str | Path,
-    deadline_s: float,
-    given: bytes = b"",
-) -> bytes:
-    """What a call prints; `at` is where, for messages.  Raises SnapshotFailed."""
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=environment,
-            start_new_session=True,  # it cannot ask anybody, and what it starts (ssh) ends with it
-        )
-    except OSError as error:
-        why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
-        raise SnapshotFailed(str(at), why) from error
-    with process:
-        try:
-            out, said = process.communicate(given or None, timeout=deadline_s)
-        except subprocess.TimeoutExpired as error:
-            _kill(process)
-            raise SnapshotFailed(str(at), f"git took longer than {deadline_s:g} s") from error
-        except BaseException:
-            _kill(process)
-            raise
-    if process.returncode:
-        raise SnapshotFailed(str(at), _last_line(said, process.returncode))
-    return out
 
 
 def _data(content: bytes) -> bytes:
@@ -405,16 +382,12 @@ def _head_of(repository: Repository) -> str | None:
     return None
 
 
-def _plain(path: Path, most: int = 65_536) -> str | None:
+def _plain(path: Path, most: int = SMALL) -> str | None:
     """The content of a plain file, no link; None where there is none."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return small_file(path, most, links=False).rstrip("\n")
     except FileNotFoundError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError(f"{path} is no plain file")
-        return file.read(most).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
 def _commit(text: str) -> str:
@@ -471,12 +444,6 @@ def _operators_environment() -> dict[str, str]:
     """Ours, with what says how git reaches a host; nobody is asked for a password."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _OPERATORS}
     return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _last_line(said: bytes, code: int) -> str:

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from stallkit_sessions.containers import forwarder
-from stallkit_sessions.containers.runtime_call import BWRAP, ContainerSession
+from stallkit_sessions.containers.runtime_call import BWRAP
+from stallkit_sessions.model import Session
 
 __all__ = ["REACH", "run_command"]
 
@@ -34,7 +35,7 @@ _HOME = "/home/agent"
 _GIVEN = ("LANG", "LC_ALL", "TERM", "COLORTERM")  # of our variables: how it shows itself
 
 
-def run_command(session: ContainerSession, arguments: int | None = None) -> list[str]:
+def run_command(session: Session, arguments: int | None = None) -> list[str]:
     """The command for the session's terminal.
 
     `engine_options` come last, so that they take precedence: ``--bind`` of another writable folder, ``--tmpfs`` over a
@@ -64,7 +65,7 @@ def run_command(session: ContainerSession, arguments: int | None = None) -> list
     return [*words, *options, "--", *session.command]
 
 
-def _box(session: ContainerSession) -> list[str]:
+def _box(session: Session) -> list[str]:
     """An empty root with the programs of the system, a home directory of its own, and its own few variables."""
     words = ["--cap-drop", "ALL", "--clearenv", "--dev", "/dev", "--proc", "/proc"]
     for place in map(Path, _SYSTEM):
