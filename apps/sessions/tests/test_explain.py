@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.explain import CRASHED, DROP, DYING_S, PATIENCE_S, STOPPED, EndFacts, complete, event_of, explain
-from stallkit_sessions.model import Cause, Order, Source, Status
+from stallkit_sessions.explain import DYING_S, PATIENCE_S, EndFacts, complete, event_of, explain
+from stallkit_sessions.model import CRASHED, DROP, STOPPED, Cause, Order, Source, Status
 
 from stallkit.transports.base import Presence
 

@@ -14,9 +14,8 @@ from typing import Callable
 import pytest
 from stallkit_sessions import monitor_client
 from stallkit_sessions.lifecycle import stop
-from stallkit_sessions.model import Cause, Order, Session
+from stallkit_sessions.model import FINAL, Cause, Order, Session
 from stallkit_sessions.monitor import Monitor
-from stallkit_sessions.outbox import FINAL
 from stallkit_sessions.register import RunningSession, Sight
 from started import House, alive
 from terminals import HEARD, wait_for

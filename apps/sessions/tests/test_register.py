@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from stallkit_sessions import register as rows
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
-from stallkit_sessions.outbox import FINAL, drain
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StartRefused, StoreError
@@ -302,7 +301,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 def test_only_its_owner_reads_it(register: Register) -> None:
     run(register)
-    drain(register, lambda _: None)
+    register.drain(lambda _: None)
     for path in register.path.parent.iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
     assert register.path.parent.stat().st_mode & 0o077 == 0
@@ -371,7 +370,7 @@ LIVES = """
 import itertools, os, sys, time
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Session
 from stallkit_sessions.register import Register
 register, who = Register(Path(sys.argv[1])), sys.argv[2]
 
@@ -448,7 +447,7 @@ def test_a_full_disk_keeps_the_session_alive(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit_sessions.model import Cause, ExitRecord
+from stallkit_sessions.model import FINAL, Cause, ExitRecord
 from stallkit_sessions.register import Register
 register = Register(Path(sys.argv[1]))
 (one,) = register.living()

@@ -10,8 +10,7 @@ from contextlib import suppress
 
 import pytest
 from stallkit_sessions.lifecycle import finalize_now
-from stallkit_sessions.model import Cause, ExitRecord
-from stallkit_sessions.outbox import FINAL
+from stallkit_sessions.model import FINAL, Cause, ExitRecord
 from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for

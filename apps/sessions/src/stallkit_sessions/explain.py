@@ -21,15 +21,12 @@ from stallkit.transports.base import Presence
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
+from stallkit_sessions.model import CRASHED, DROP, STOPPED, Cause, ExitRecord, Order, Session, Source, Status
 
 __all__ = [
-    "CRASHED",
-    "DROP",
     "EndFacts",
     "Finding",
     "PATIENCE_S",
-    "STOPPED",
     "THIRD",
     "complete",
     "event_of",
@@ -38,7 +35,6 @@ __all__ = [
     "start_command",
 ]
 
-STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # each session has exactly one
 # Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
 _NOT_RUN = 125  # by the client itself: no such image, a wrong option, a name that is taken

@@ -27,9 +27,8 @@ from stallkit.signals.collect import remove_files
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.explain import EndFacts, Finding, event_of, explain
 from stallkit_sessions.model import Cause, ExitRecord, Session
-from stallkit_sessions.outbox import OutEvent, drain
 from stallkit_sessions.ports import listeners
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.register import OutEvent, Register, RunningSession
 from stallkit_sessions.worktree import worktree
 
 __all__ = ["EndedSession", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
@@ -197,7 +196,7 @@ def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
 
 def write_out(register: Register) -> int:
     """Write every pending event once, and return how many could not be written; they are tried again."""
-    return drain(register, _write)
+    return register.drain(_write)
 
 
 def _write(event: OutEvent) -> None:

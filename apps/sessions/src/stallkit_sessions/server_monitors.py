@@ -33,10 +33,10 @@ from stallkit_sessions.containers.container_events import Account, Broke, Contai
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 from stallkit_sessions.end_facts import ServerEnd
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.register import Look, Register, RunningSession
 from stallkit_sessions.witnesses import Heard
 
-__all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors", "ServerWatch"]
+__all__ = ["ContainerEventListener", "ScreenKeeper", "ServerMonitors", "ServerWatch"]
 
 
 # --- how a tmux server ends ---
@@ -211,7 +211,6 @@ def _opened(pid: int) -> int | None:
         return None
 
 
-_Look = tuple[str, list[str], dict[str, Any] | None, float]  # id, rows, verdict, when
 _Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and the environment that selects it
 
 
@@ -219,7 +218,7 @@ class ServerMonitors:
     """Watches every tmux server and container runtime that a running session needs, from the first one on."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
-        self._screens = LastScreens(register, engine)
+        self._screens = ScreenKeeper(register, engine)
         self._fleets: dict[Options, Fleet] = {}
         self._watches: dict[ServerIdentity, ServerWatch] = {}
         self._listeners: dict[_Reach, ContainerEventListener] = {}
@@ -342,7 +341,7 @@ EVERY_S = 3.0  # between two sights of one session on the disk: redacting 120 x 
 _FACTS = ("state", "certainty", "kind", "signature", "pack")  # kept of a verdict
 
 
-class LastScreens:
+class ScreenKeeper:
     """Sees each session's screen, judges it by `engine`, and keeps the verdict, and at the end the screen."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
@@ -372,7 +371,7 @@ class LastScreens:
             self._register.saw([self._sight(id, screen, at, id in ended) for id, screen, at in due])
             self._kept |= {id: self._latest[id] for id, *_ in due}
 
-    def _sight(self, id: str, now: Snapshot, at: float, ended: bool) -> _Look:
+    def _sight(self, id: str, now: Snapshot, at: float, ended: bool) -> Look:
         """What is written down of a look."""
         before, _ = self._kept.get(id, (now, 0.0))
         verdict = judged(self._engine, now, before) if self._engine is not None else None

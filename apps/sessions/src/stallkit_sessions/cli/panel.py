@@ -19,8 +19,8 @@ from stallkit.durations import in_words
 from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump
 from stallkit.terminal.text import escaped
-from stallkit_sessions.explain import STOPPED, THIRD, event_of, hints
-from stallkit_sessions.model import Cause, ExitRecord, Status
+from stallkit_sessions.explain import THIRD, event_of, hints
+from stallkit_sessions.model import STOPPED, Cause, ExitRecord, Status
 
 __all__ = ["EARLIER", "PrintedEnd", "as_json", "ended", "how", "show"]
 

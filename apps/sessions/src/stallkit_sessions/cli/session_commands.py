@@ -27,10 +27,10 @@ from stallkit_sessions.cli.named_sessions import SESSION, earlier_ends, no_sessi
 from stallkit_sessions.cli.panel import as_json as end_object
 from stallkit_sessions.cli.panel import ended, how
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
-from stallkit_sessions.explain import STOPPED, event_of, hints
+from stallkit_sessions.explain import event_of, hints
 from stallkit_sessions.lifecycle import GRACE_S, clear, stop
 from stallkit_sessions.manager import Sessions
-from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.model import STOPPED, ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
 
 __all__ = [
