@@ -136,7 +136,7 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
     if container.event_signal is not None and status is not None:
         return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {_named(container.event_signal)}")
     if status is not None:
-        return Finding(Cause.EXITED, status, _exited(status, "its program"))
+        return Finding(Cause.EXITED, status, _exited(status))
     if container.place is Presence.GONE:
         return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; how was not seen")
     if container.place is Presence.THERE and not container.running:
@@ -169,7 +169,7 @@ def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
         return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
     if status.signal is not None:
         return Finding(Cause.SIGNALLED, status, f"{_named(status.signal)} ended its program")
-    return Finding(Cause.EXITED, status, _exited(status, "its program"))
+    return Finding(Cause.EXITED, status, _exited(status))
 
 
 def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
@@ -184,10 +184,10 @@ def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
     return Finding(cause, status, why)
 
 
-def _exited(status: Status, who: str) -> str:
+def _exited(status: Status) -> str:
     code = status.code or 0
     also = f" itself, or {_named(code - 128)} ended it" if 128 < code < 128 + 65 else ""
-    return f"{who} exited with {code}{also}"
+    return f"its program exited with {code}{also}"
 
 
 def _named(number: int) -> str:

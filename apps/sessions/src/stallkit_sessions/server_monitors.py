@@ -53,9 +53,9 @@ class ServerWatch:
     elsewhere a client that survives a kill -9 of this process ends with its server.
     """
 
-    def __init__(self, options: Options, binary: str = "tmux") -> None:
-        self._client = Server(options, binary).client
-        self.target = Server(options, binary).name
+    def __init__(self, options: Options) -> None:
+        self._client = Server(options).client
+        self.target = Server(options).name
         self.end = ServerEnd.UNSEEN  # before the start; then LIVES until it is known how it ended
         self.server: ServerIdentity | None = None
         self._over = asyncio.Event()  # its process ended

@@ -26,7 +26,7 @@ class PopUp:
     client: str
 
     @classmethod
-    def of(cls, environment: Mapping[str, str], binary: str = "tmux") -> PopUp:
+    def of(cls, environment: Mapping[str, str]) -> PopUp:
         """The client that was used last, of those attached to the pane's own session if there are any.
 
         `environment` is that of a program in a pane.  A client that is read-only or in control mode shows none.  Raises
@@ -35,7 +35,7 @@ class PopUp:
         socket, pane = environment.get("TMUX", "").partition(",")[0], environment.get("TMUX_PANE", "")
         if not socket or not pane:
             raise TransportUnavailable("tmux", "tmux", "it does not run in tmux", "start it in tmux")
-        server = Server(Options(tmux_socket_path=socket), binary)
+        server = Server(Options(tmux_socket_path=socket))
         target = f"tmux:{pane}"
         session = server.run(target, ["display-message", "-p", "-t", pane, "#{session_id}"]).strip()
         found: list[tuple[bool, int, str]] = []
