@@ -35,7 +35,7 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
         console = plain_console(file=console.file, width=120)  # a pipe has no width
     facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
-    title, inside = _title(record), _inside(record, facts, lines)
+    title, inside = Text(f"{shown(record.session.name)}: {record.cause}"), _inside(record, facts, lines)
     if console.is_terminal:
         colour = "dim" if event_of(record) == STOPPED else "red"
         console.print(Panel(inside, title=title, border_style=colour))
@@ -60,10 +60,6 @@ def _room(console: Console, facts: Table, commands: Sequence[Text]) -> int:
     inside = console.options.update(width=max(1, console.width - 4))
     below = sum(-(-command.cell_len // console.width) for command in commands)
     return max(FEWEST, min(LINES, console.height - len(console.render_lines(facts, inside)) - below - 4))
-
-
-def _title(record: ExitRecord) -> Text:
-    return Text(f"{shown(record.session.name)}: {record.cause}")
 
 
 def _inside(record: ExitRecord, facts: Table, lines: int) -> Group:
@@ -95,7 +91,8 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
     elif record.earlier:
         yield "again", "it died of this the previous time as well"
     for number, before in enumerate(earlier[:EARLIER]):
-        yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{_incident(before)}"
+        incident = f", incident {before.incident}" if before.incident else ""
+        yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{incident}"
     if len(earlier) > EARLIER:
         yield "", f"all of them: stallkit postmortem {shlex.quote(session.name)} --all"
     if record.incident:
@@ -168,10 +165,6 @@ def as_json(record: ExitRecord, earlier: Sequence[ExitRecord] = ()) -> dict[str,
 
 def _moment(record: ExitRecord) -> str:
     return f"{datetime.fromtimestamp(record.ended_at).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _incident(record: ExitRecord) -> str:
-    return f", incident {record.incident}" if record.incident else ""
 
 
 def _verdict(verdict: dict[str, Any]) -> str:
