@@ -93,21 +93,15 @@ class Session:
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
     relayed: bool = field(default=False, metadata=NEWER)  # its program runs behind a `stallkit wrap`
-    size: tuple[int, int] | None = field(
-        default=None, metadata=NEWER
-    )  # columns and rows of its terminal, when it was started
+    size: tuple[int, int] | None = field(default=None, metadata=NEWER)  # columns and rows of its terminal, at its start
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
     hooks: bool = field(default=False, metadata=NEWER)  # an agent that says more of itself: `signals.collect`
     askpass: bool = field(default=False, metadata=NEWER)  # git, ssh and sudo in it ask by stallkit's askpass program
-    env: tuple[str, ...] = field(
-        default=(), metadata=NEWER
-    )  # names of variables that it was given; their values are kept nowhere
-    env_files: tuple[str, ...] = field(
-        default=(), metadata=NEWER
-    )  # files of variables, which another start reads again
+    env: tuple[str, ...] = field(default=(), metadata=NEWER)  # names of its variables, whose values are kept nowhere
+    env_files: tuple[str, ...] = field(default=(), metadata=NEWER)  # of variables, which another start reads again
     sandbox: Sandboxed | None = field(default=None, metadata=NEWER)
 
     __repr__ = short_repr("name", "id")

@@ -8,6 +8,6 @@ __all__ = ["COMMANDS"]
 
 COMMANDS = CommandSet(
     {
-        "wrap": ("stallkit_wrap.cli.wrap_command", "run a command here, and let others know what it does"),
+        "wrap": ("stallkit_wrap.wrap_command", "run a command here, and let others know what it does"),
     }
 )

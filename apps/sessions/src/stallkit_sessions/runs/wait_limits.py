@@ -21,9 +21,8 @@ DRAWN_S = 0.1  # without output before a first look: a screen is drawn in severa
 SETTLED_S = 0.3  # at rest before a sure prompt counts: what a check waits between its two looks
 # At rest before a doubtful prompt counts: longer than a network or a disk usually holds a program up.
 DOUBTFUL_S = 1.5
-PROVED_S = (
-    3.0  # at rest before it counts while a proof is under way: the two seconds of `evidence.blocked_read`, and a look
-)
+# At rest before it counts while a proof is under way: the two seconds of `evidence.blocked_read`, and a look.
+PROVED_S = 3.0
 
 
 class RunStatus(StrEnum):

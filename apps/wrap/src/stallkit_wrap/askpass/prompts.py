@@ -25,9 +25,8 @@ from stallkit.signals.collect import prompt_line
 __all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "prompts", "publish", "withdraw"]
 
 LIMIT = 64_000  # bytes of a report that are read
-_NAME = re.compile(
-    r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII
-)  # the process that waits; a socket is the asking one's
+# The process that waits; a socket is the asking one's.
+_NAME = re.compile(r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII)
 
 
 @frozen

@@ -138,11 +138,8 @@ NICE = 10
 REST_S = 0.15  # without output, before the first of two looks
 GAP_S = 0.3  # between the two, as in a check
 MOVING_S = 3.0  # between two rounds where output never rests
-AGAIN_S = (
-    1.0,
-    4.0,
-    15.0,
-)  # after a verdict that is not sure, while nothing is printed: a silent program may begin to read
+# After a verdict that is not sure, while nothing is printed: a silent program may begin to read.
+AGAIN_S = (1.0, 4.0, 15.0)
 
 
 class LookTimes:
