@@ -195,9 +195,3 @@ def test_a_container_nobody_speaks_for_has_no_code_0(facts: EndFacts) -> None:
     silent = evolve(facts, container=evolve(facts.container, event_code=None, inspect_code=None))
     found = explain(silent)
     assert found is None or found.status is None or found.status.code != 0
-
-
-@given(every)
-def test_every_end_has_one_final_event(facts: EndFacts) -> None:
-    found = explain(facts)
-    assert found is None or event_of(found) in (STOPPED, CRASHED, DROP)

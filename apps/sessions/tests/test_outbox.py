@@ -52,16 +52,6 @@ def start(register: Register, name: str, directory: str = "/srv") -> None:
     assert register.bound(name, "1 2 %3 4") and register.ready(name) and register.start_timeout(name, "")
 
 
-def test_events_go_out_in_order_and_once(register: Register) -> None:
-    for name in ("a", "b"):
-        start(register, name)
-    out: list[OutEvent] = []
-    assert register.drain(out.append) == 0 and register.drain(out.append) == 0
-    assert [(event.target, event.name) for event in out] == [
-        (name, event) for name in ("a", "b") for event in ("session_started", "session_ready", "start_timeout")
-    ]
-
-
 def test_what_cannot_be_written_stays_and_keeps_its_order(register: Register) -> None:
     for name in ("a", "b"):
         start(register, name)
@@ -172,24 +162,6 @@ def test_both_logs_have_the_same_events_in_order(register: Register, tmp_path: P
     assert here == lines(tmp_path / "work" / ".stallkit" / "runtime.log")
     assert [one["event"] for one in here] == ["session_started", "session_stopped"]
     assert (here[0]["command"], here[1]["exit_code"], here[1]["target"]) == (["x", "y"], 0, "a")
-
-
-class Killed(Register):
-    """The process is killed between an event's write and the note of it."""
-
-    def written(self, id: str) -> None:
-        raise KeyboardInterrupt
-
-
-def test_who_was_killed_after_a_write_does_not_write_it_again(register: Register, tmp_path: Path) -> None:
-    ended(register, tmp_path)
-    killed = Killed(register.path)
-    with pytest.raises(KeyboardInterrupt):
-        write_out(killed)
-    killed.close()
-    write_out(register)
-    for log in (tmp_path / "state" / "events.jsonl", tmp_path / "work" / ".stallkit" / "runtime.log"):
-        assert [one["event"] for one in lines(log)] == ["session_started", "session_stopped"]
 
 
 def test_a_link_or_a_directory_that_is_gone_leaves_the_log_of_the_state_directory(

@@ -327,10 +327,6 @@ def test_the_last_session_of_a_server_is_removed_with_it(starter: Starter) -> No
     assert not panes.remove(session)
 
 
-def test_the_wait_for_a_status_is_the_documented_one() -> None:
-    assert f"{end_facts.STATUS_S:g} s" in (Path(__file__).parents[3] / "docs" / "tmux.md").read_text()
-
-
 def test_a_server_without_any_session_has_none_to_look_at_or_remove(starter: Starter) -> None:
     """As a server is for a moment that just ended with its last session; this one stays so."""
     session = starter.begin("s", "cat")

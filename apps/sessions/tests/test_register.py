@@ -8,13 +8,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
-from stallkit_sessions import register as rows
 from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.register import Register, RunningSession
 
@@ -126,26 +124,6 @@ def test_the_events_of_a_session_in_order(register: Register) -> None:
     assert {event.directory for event in found} == {"/srv/\udcff"} and {event.session for event in found} == {one.id}
     assert found[0].facts["ports"] == list(one.ports) and found[-1].facts == {"exit_code": 3}
     assert len({event.id for event in found}) == 4
-
-
-def test_a_session_ends_once(register: Register) -> None:
-    one = run(register)
-    assert ends(register, one, Cause.EXITED, "session_crashed")
-    before = told(register), register.latest("one")
-    assert not [second for second in FINAL if ends(register, one, Cause.STOPPED, second)]
-    assert not register.ready(one.id) and not register.start_timeout(one.id, "") and not register.order(one.id, None)
-    assert (told(register), register.latest("one")) == before
-    assert not ends(register, session("unknown"))
-
-
-def test_deaths_alike_in_a_row(register: Register) -> None:
-    counts = []
-    for number, (name, cause) in enumerate(
-        [("one", "EXITED"), ("one", "EXITED"), ("one1", "SIGNALLED"), ("one", "STOPPED"), ("one", "EXITED")]
-    ):
-        assert ends(register, run(register, name, f"{name}-{number}"), Cause[cause])
-        counts.append((register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)))
-    assert counts == [(1, 0), (2, 0), (2, 0), (0, 0), (1, 0)], "an intended stop breaks the row"
 
 
 def test_the_database_refuses_a_second_end(register: Register) -> None:
@@ -299,70 +277,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             Register(path)
 
 
-def test_only_its_owner_reads_it(register: Register) -> None:
-    run(register)
-    register.drain(lambda _: None)
-    for path in register.path.parent.iterdir():
-        assert path.stat().st_mode & 0o077 == 0, path
-    assert register.path.parent.stat().st_mode & 0o077 == 0
-
-
-def test_rows_hold_any_path() -> None:
-    odd = session(directory="/a\udcff\n", tmux_socket_path="/s\udc80")
-    kept = rows.packed(odd)
-    assert kept.isascii() and "\n" not in kept
-
-
 # --- many at once, kill -9, a full disk ---
-CROWD = """
-import os, sys, time
-from pathlib import Path
-from stallkit.errors import StartRefused
-from stallkit_sessions.model import Session
-from stallkit_sessions.register import Register
-path, count, name, ports = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-start, go = os.pipe()
-children = []
-for number in range(count):
-    child = os.fork()
-    if child == 0:
-        os.close(go)
-        os.read(start, 1)  # ends when the parent closes its side
-        mine = Session(name=name.replace("#", str(number)), id=f"id{number}", command=("x",), directory="/",
-                       started_at=time.time(), boot="b", ports=(0,) * ports)
-        try:
-            got = "won " + " ".join(map(str, Register(path).claim(mine, (os.getpid(), 1)).ports))
-        except StartRefused as refused:
-            got = f"lost {refused}"
-        except BaseException as error:
-            got = f"failed {error!r}"
-        os.write(1, (got + "\\n").encode())
-        os._exit(0)
-    children.append(child)
-os.close(go)
-for child in children:
-    os.waitpid(child, 0)
-"""
-
-
-def crowd(path: Path, count: int, name: str, ports: int) -> list[str]:
-    command = [sys.executable, "-c", CROWD, str(path), str(count), name, str(ports)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-
-
-@pytest.mark.e2e  # real processes
-def test_a_hundred_claim_one_name(tmp_path: Path) -> None:
-    said = crowd(tmp_path / "sessions.db", 100, "one", 1)
-    assert Counter(line.split()[0] for line in said) == {"won": 1, "lost": 99}, said
-    assert all("could not start one: process" in line for line in said if line.startswith("lost"))
-
-
-@pytest.mark.e2e  # real processes
-def test_a_hundred_claim_three_ports_each(tmp_path: Path) -> None:
-    said = crowd(tmp_path / "sessions.db", 100, "worker#", 3)
-    assert Counter(line.split()[0] for line in said) == {"won": 100}, said
-    given = [port for line in said for port in line.split()[1:]]
-    assert len(given) == len(set(given)) == 300
 
 
 # Lives through sessions in a loop, and acknowledges each step once the register said that it is written.

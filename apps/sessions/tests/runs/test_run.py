@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 import pytest
 from stallkit_sessions import Run, RunResult, run, run_async
+from started import alive
 from terminals import wait_for
 
 from stallkit import Detection, Engine, Screen, TransportError
@@ -29,14 +30,6 @@ Start = Callable[..., Run]
 PYTHON = sys.executable
 ASK = ["bash", "-c", "read -p 'Proceed? [y/N] ' x; echo \"you said [$x]\""]
 SLEEP = ["sleep", "1000"]
-
-
-def alive(pid: int) -> bool:
-    """Whether there is such a process, other than one that ended and was not waited for."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def held() -> tuple[int, int]:
@@ -144,16 +137,6 @@ def test_the_window_ends_a_wait_softly_and_leaves_the_program_alone(start: Start
     result = started.wait(window_s=60)
     assert (str(result.status), result.exit_status, result.output.split()) == ("exited", 3, ["compiling", "two"])
     assert result.answers == ()
-
-
-def test_limits_that_are_no_numbers_are_refused_and_endless_ones_are_not(start: Start, engine: Engine) -> None:
-    started = start("cat")
-    for limits in [{name: value} for name in ("window_s", "timeout_s") for value in (float("nan"), "soon")]:
-        with pytest.raises(ValueError):
-            started.wait(**limits)  # type: ignore[arg-type]
-    assert str(started.wait(timeout_s=0).status) == "timeout"
-    result = run(["sleep", "0.2"], engine=engine, window_s=float("inf"), timeout_s=float("inf"))
-    assert str(result.status) == "exited"
 
 
 # --- input that is needed ---

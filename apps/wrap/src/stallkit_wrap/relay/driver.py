@@ -357,7 +357,8 @@ def _written(descriptor: int, data: bytes | memoryview) -> int:
 class RelaySocket:
     """Answers at the socket of this process, in the caller's loop: call `ready` for each descriptor of `descriptors`.
 
-    Whoever asks there, as `stallkit.probes.readers` does, gets one JSON line with what the relay knows.  Where no socket can be made, there is none: a relay does not fail for that.
+    Whoever asks there, as `stallkit.probes.readers` does, gets one JSON line with what the relay knows.  If no socket
+    can be made, there is none: a relay does not fail for that.
     """
 
     def __init__(self, describe: Callable[[], dict[str, Any]]) -> None:
