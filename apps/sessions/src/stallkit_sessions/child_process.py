@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Mapping, Sequence
 
-__all__ = ["end_group", "run_alone"]
-
 
 def run_alone(
     command: Sequence[str],

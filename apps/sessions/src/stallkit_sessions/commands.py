@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from stallkit.cli.command_set import CommandSet
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = CommandSet(
     {
         "attach": ("stallkit_sessions.cli.run_commands", "look at a run in the background, and answer it"),

@@ -22,8 +22,6 @@ from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_com
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.panes import ENDED, Pane, panes_of
 
-__all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
-
 LINES = 200  # of a screen with its history
 STATUS_S = 0.2  # for tmux to collect the exit status of a dead pane's program: docs/tmux.md
 _AGAIN_S = 0.02

@@ -23,8 +23,6 @@ from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.model import CRASHED, DROP, STOPPED, Cause, ExitRecord, Order, Session, Source, Status
 
-__all__ = ["EndFacts", "Finding", "PATIENCE_S", "THIRD", "complete", "event_of", "explain", "hints", "start_command"]
-
 # Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
 _NOT_RUN = 125  # by the client itself: no such image, a wrong option, a name that is taken

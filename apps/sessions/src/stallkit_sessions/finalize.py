@@ -31,9 +31,6 @@ from stallkit_sessions.ports import listeners
 from stallkit_sessions.register import OutEvent, Register, RunningSession
 from stallkit_sessions.worktree import worktree
 
-__all__ = ["EndedSession", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
-
-
 # --- the log in a session's own directory, ``.stallkit/runtime.log`` ---
 
 FOLDER, NAME = ".stallkit", "runtime.log"

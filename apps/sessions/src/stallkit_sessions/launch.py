@@ -27,20 +27,6 @@ from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.containers.runtimes import runtime_of
 from stallkit_sessions.model import Session
 
-__all__ = [
-    "Launch",
-    "SecretPipe",
-    "as_arguments",
-    "as_lines",
-    "as_script",
-    "check_variables",
-    "launch",
-    "on_descriptor",
-    "sourced",
-    "variables_again",
-]
-
-
 # --- variables on their way to a program that another process starts, such as a tmux server ---
 
 TAKEN_S = 10.0  # for the first process to read all of it, from its start

@@ -28,19 +28,6 @@ from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.terminate import end_program
 from stallkit_sessions.witnesses import adopt, look_at_all
 
-__all__ = [
-    "GRACE_S",
-    "SIZE",
-    "clear",
-    "finalize_now",
-    "lasting",
-    "reconcile",
-    "start",
-    "start_in_place",
-    "stop",
-    "tidy",
-]
-
 SIZE = (120, 40)  # columns and rows of a terminal by default: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
 UP_S = 10.0  # for a container to run, or not to: after that its image may still be on its way

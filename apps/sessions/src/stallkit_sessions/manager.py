@@ -24,8 +24,6 @@ from stallkit_sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, star
 from stallkit_sessions.model import ExitRecord, Sandboxed, Session
 from stallkit_sessions.register import Register, RunningSession
 
-__all__ = ["Sessions"]
-
 _ENGINES = (None, DOCKER, PODMAN, BWRAP)
 
 

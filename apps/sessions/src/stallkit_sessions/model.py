@@ -10,21 +10,6 @@ from attrs import field, frozen
 from stallkit.json_form import NEWER
 from stallkit.short_repr import short_repr
 
-__all__ = [
-    "CRASHED",
-    "Cause",
-    "DROP",
-    "ExitRecord",
-    "FINAL",
-    "Order",
-    "STOPPED",
-    "Sandboxed",
-    "Session",
-    "Source",
-    "Status",
-]
-
-
 STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"
 FINAL = frozenset({STOPPED, CRASHED, DROP})  # the events that end a session: each has exactly one
 

@@ -29,8 +29,6 @@ from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.server_monitors import ServerMonitors
 from stallkit_sessions.witnesses import adopt, look
 
-__all__ = ["Monitor", "main"]
-
 PACE_S = 1.0  # between two looks
 SOON_S = 0.05  # ... while it waits for a witness
 ORDER_S = 30.0  # for an order to take effect, after the process that carried it out was killed

@@ -19,8 +19,6 @@ from stallkit.transports.tmux.format import FOLDER, SEALED, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity, valid_name
 from stallkit.transports.tmux.pane import DRAINED
 
-__all__ = ["ENDED", "NameTaken", "Pane", "StartError", "begin", "find", "panes_of", "remove", "respawn", "unpiped"]
-
 MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
 

@@ -28,8 +28,6 @@ from stallkit.redact.redact import redact, redact_all, redact_words
 from stallkit_sessions import ports
 from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session
 
-__all__ = ["Look", "OutEvent", "Register", "RunningSession", "Sight", "packed"]
-
 BUSY_S = 30.0  # to wait for other writers: a hundred sessions may start at once, on a machine with other work
 KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
 MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk

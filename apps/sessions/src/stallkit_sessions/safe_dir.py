@@ -10,9 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Iterator
 
-__all__ = ["SafeDir"]
-
-
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -21,19 +21,6 @@ from stallkit_sessions.containers.bubblewrap import REACH
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.manifest import GIVEN, PROXIES, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
 
-__all__ = [
-    "Folders",
-    "Place",
-    "options_of",
-    "private_places",
-    "variables_of",
-    "why_hidden",
-    "why_private",
-    "why_replaceable",
-    "writable_of",
-]
-
-
 # --- what no sandbox may be given ---
 
 _MOST_LINKS = 40  # on the way to one file, as in Linux

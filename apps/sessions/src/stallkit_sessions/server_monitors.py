@@ -36,9 +36,6 @@ from stallkit_sessions.model import Session
 from stallkit_sessions.register import Look, Register, RunningSession
 from stallkit_sessions.witnesses import Heard
 
-__all__ = ["ContainerEventListener", "ScreenKeeper", "ServerMonitors", "ServerWatch"]
-
-
 # --- how a tmux server ends ---
 
 _FIRST_S, _LONGEST_S = 0.2, 5.0  # between two clients: at first, and at most

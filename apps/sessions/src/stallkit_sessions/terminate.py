@@ -22,8 +22,6 @@ from stallkit.probes.procfs import PROC, Process, Stat, all_pids, stat_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.model import Session
 
-__all__ = ["TerminationResult", "Ending", "end_process", "end_program"]
-
 _KILLED_S = 0.5  # for killed processes to be gone: only those blocked in the kernel take longer
 _ROUNDS = 4  # of looking for processes that were started meanwhile
 

@@ -23,8 +23,6 @@ from stallkit_sessions.model import Session
 from stallkit_sessions.panes import START_S, find
 from stallkit_sessions.register import Register, RunningSession
 
-__all__ = ["Heard", "adopt", "look", "look_at_all"]
-
 ORPHAN_S = START_S + 2.0  # the tmux client of a killed start may still carry it out
 
 

@@ -28,8 +28,6 @@ from stallkit_sessions.child_process import end_group, run_alone
 from stallkit_sessions.safe_dir import SafeDir
 from stallkit_sessions.worktree import OURS, SMALL, Repository, bare_environment, repository_of, small_file
 
-__all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
-
 GIT_S = 600.0  # for one call of git: a push of a large repository over a slow line
 _CHUNK = 1 << 20  # bytes
 _SUBMODULE = b"160000 "  # how a tree names a commit of another repository

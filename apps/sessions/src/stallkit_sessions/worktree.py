@@ -22,17 +22,6 @@ from attrs import frozen
 
 from stallkit_sessions.child_process import run_alone
 
-__all__ = [
-    "DEADLINE_S",
-    "OURS",
-    "Repository",
-    "bare_environment",
-    "repository_of",
-    "repository_place",
-    "small_file",
-    "worktree",
-]
-
 DEADLINE_S = 0.2
 GIT_PART = 0.9
 NAMES = 5  # of changed files that are listed

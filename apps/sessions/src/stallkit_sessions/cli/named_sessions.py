@@ -23,21 +23,6 @@ from stallkit_sessions.lifecycle import finalize_now, lasting
 from stallkit_sessions.model import ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
 
-__all__ = [
-    "SESSION",
-    "STARTED",
-    "earlier_ends",
-    "end_object",
-    "found",
-    "leave",
-    "named",
-    "no_session",
-    "opened",
-    "reached",
-    "sessions",
-    "show_end",
-]
-
 
 @contextmanager
 def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:

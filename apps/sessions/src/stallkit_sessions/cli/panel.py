@@ -22,8 +22,6 @@ from stallkit.terminal.text import escaped
 from stallkit_sessions.explain import THIRD, event_of, hints
 from stallkit_sessions.model import STOPPED, Cause, ExitRecord, Status
 
-__all__ = ["EARLIER", "PrintedEnd", "as_json", "ended", "how", "show"]
-
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
 LINES, FEWEST = 15, 3  # of the last screen, so that the rest stays in view
 

@@ -60,16 +60,6 @@ from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import STOPPED, ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
 
-__all__ = [
-    "list_command",
-    "output_command",
-    "postmortem_command",
-    "print_table",
-    "row_object",
-    "start_command",
-    "stop_command",
-]
-
 # --- the sessions that stallkit started, as a table and as values ---
 
 

@@ -17,8 +17,6 @@ from stallkit_sessions.containers import forwarder
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.model import Session
 
-__all__ = ["REACH", "run_command"]
-
 REACH = "--reach"  # an option of ours, before PORT=HOST:PORT: a proxy that is at this port of the sandbox's loopback
 
 # Empty directories of the sandbox hide these, with other programs' files and the sockets of daemons.

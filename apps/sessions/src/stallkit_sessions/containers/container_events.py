@@ -22,22 +22,6 @@ from attrs import evolve, frozen
 from stallkit.transports.base import Presence
 from stallkit_sessions.containers.runtime_call import DOCKER, environment, not_installed
 
-__all__ = [
-    "Account",
-    "Broke",
-    "ContainerEvent",
-    "ContainerEventStream",
-    "ContainerFacts",
-    "Died",
-    "Killed",
-    "LABEL",
-    "OutOfMemory",
-    "Removed",
-    "Started",
-    "read_event",
-]
-
-
 # --- a container runtime's stream of events, held open ---
 
 _OVERLAP_S = 1.0  # asked for again, since runtimes and clocks are not exact

@@ -11,19 +11,6 @@ from stallkit.errors import CaptureTimeout, ContainerError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S
 from stallkit_sessions.child_process import run_alone
 
-__all__ = [
-    "BWRAP",
-    "DOCKER",
-    "KEPT",
-    "PODMAN",
-    "RuntimeGone",
-    "NoContainer",
-    "call",
-    "environment",
-    "kept",
-    "not_installed",
-]
-
 DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
 # The variables that decide which runtime a command reaches, and how.  None may hold a password (as DOCKER_AUTH_CONFIG
 # and proxies do), since they are kept with a session, which is written to disk.

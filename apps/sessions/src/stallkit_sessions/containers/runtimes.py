@@ -18,8 +18,6 @@ from stallkit_sessions.containers.container_events import LABEL, Account, Contai
 from stallkit_sessions.containers.runtime_call import DOCKER, KEPT, PODMAN, NoContainer, RuntimeGone, call
 from stallkit_sessions.model import Session
 
-__all__ = ["ContainerRuntime", "container_name", "judged", "runtime_of", "weigh"]
-
 INVENTED = 255  # what containerd, dockerd and conmon write for unknown; a program may also end with it
 STOP_S = 5.0  # beyond the grace, for a runtime to end a container and to report it
 

@@ -35,8 +35,6 @@ from stallkit_sessions.runs.package_status import PackageStatus
 from stallkit_sessions.runs.run import Run, RunResult
 from stallkit_sessions.runs.wait_limits import RunStatus
 
-__all__ = ["main"]
-
 # For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0
 AGAIN_S = 1.0  # between two looks whether it is abandoned

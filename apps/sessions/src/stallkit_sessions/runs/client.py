@@ -27,8 +27,6 @@ from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.redact.redact import redact_all, redact_words
 from stallkit.signals.collect import command_with_signals, remove_files
 
-__all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
-
 SOCKET, RESULT, ABOUT, LOG = "socket", "result.json", "about.json", "keeper.log"
 KEPT_S = 7 * 86_400.0  # how long the result of an ended run is kept, and how long one goes on that nobody asks for
 ENDS_S, AGAIN_S = 2.0, 0.05  # for a killed background process to be gone; between two looks for that

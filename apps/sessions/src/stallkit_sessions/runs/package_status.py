@@ -19,8 +19,6 @@ from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, wit
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.signals.collect import prompt_line
 
-__all__ = ["ConffilePrompt", "PackageStatus", "with_status"]
-
 # dpkg: "status: /etc/x.conf : conffile-prompt : '/etc/x.conf' '/etc/x.conf.dpkg-new' 1 1"; apt hands the last part on,
 # behind "pmconffile:/etc/x.conf:50.0000:".
 _DPKG = re.compile(r"status: (?P<file>.*?) : conffile-prompt : (?P<rest>.*)")

@@ -32,8 +32,6 @@ from stallkit_sessions.runs.wait_limits import (
     next_look,
 )
 
-__all__ = ["RunProcess", "Observer", "RunState", "Tail"]
-
 KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
 

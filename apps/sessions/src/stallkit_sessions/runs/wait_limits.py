@@ -13,8 +13,6 @@ from attrs import converters, evolve, field, frozen
 from stallkit.detect.signature import Certainty, State
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["Finish", "WaitLimits", "RunStatus", "Observation", "QuietNotifier", "needs", "next_look"]
-
 # How often to look while output comes, and after it ended: a look takes a thousandth of a core.
 SLOW_S, QUICK_S, QUICK_FOR_S = 1.0, 0.3, 3.0
 DRAWN_S = 0.1  # without output before a first look: a screen is drawn in several writes

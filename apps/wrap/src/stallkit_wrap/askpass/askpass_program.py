@@ -27,8 +27,6 @@ from stallkit_wrap.askpass.place import look, refusal
 from stallkit_wrap.askpass.popup import PopUp, asked_in
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish, withdraw
 
-__all__ = ["NotAsked", "main"]
-
 USAGE = 2
 _UNASKED = 1
 

@@ -14,9 +14,6 @@ from attrs import frozen
 
 from stallkit.terminal.text import escaped
 
-__all__ = ["Question", "TerminalLost", "ask", "drain", "remedy", "who_asks"]
-
-
 # --- what an askpass program is asked for, from the words that it is called with ---
 
 Hint = Literal["confirm", "none"]

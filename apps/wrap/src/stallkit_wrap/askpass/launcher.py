@@ -18,8 +18,6 @@ from stallkit import private
 from stallkit.errors import StoreError
 from stallkit_wrap.askpass.prompts import askpass_dir
 
-__all__ = ["environment", "python"]
-
 LAUNCHER = "askpass"
 _ROOTS = sorted({str(Path(str(module.__file__)).resolve().parents[1]) for module in (stallkit, stallkit_wrap)})
 

@@ -29,8 +29,6 @@ from stallkit_wrap.askpass.dialogue import Question, TerminalLost, ask, drain
 from stallkit_wrap.askpass.launcher import python
 from stallkit_wrap.askpass.prompts import file_of
 
-__all__ = ["PopUp", "asked_in", "main"]
-
 _CLIENT = "#{client_readonly} #{client_control_mode} #{session_id} #{client_activity} #{client_name}"
 _SIZE = ("-w", "80%", "-h", "50%")
 LOCK = "pop-up.lock"

@@ -22,8 +22,6 @@ from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, ancestors, boot_id
 from stallkit.signals.collect import prompt_line
 
-__all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "prompts", "publish", "withdraw"]
-
 LIMIT = 64_000  # bytes of a report that are read
 # The process that waits; a socket is the asking one's.
 _NAME = re.compile(r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII)

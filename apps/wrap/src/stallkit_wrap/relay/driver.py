@@ -29,8 +29,6 @@ from stallkit_wrap.relay.judge_client import JudgeClient
 from stallkit_wrap.relay.outer_terminal import OuterTerminal, Signals, copy_size
 from stallkit_wrap.relay.status_filter import SelfReports
 
-__all__ = ["NOT_STARTED", "wrap", "wrapped"]
-
 CHUNK = 4_096  # bytes of one read: Linux returns no more of a terminal's
 READS = 16  # before anything else is looked after
 TYPED = 65_536  # bytes of one read of what is typed, or pasted

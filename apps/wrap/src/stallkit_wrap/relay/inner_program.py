@@ -19,8 +19,6 @@ from typing import NoReturn, Sequence
 
 from stallkit.errors import StartRefused
 
-__all__ = ["InnerProgram", "end_as"]
-
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 

@@ -29,9 +29,6 @@ from stallkit.terminal.screen import Screen
 from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit_wrap.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE
 
-__all__ = ["LookTimes", "PartialScreen", "judgement", "pairs"]
-
-
 # --- the screen of a stream of which parts may be missing ---
 
 _ABORT = b"\x18"  # CAN: the gap may have cut a sequence
