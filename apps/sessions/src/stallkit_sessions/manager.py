@@ -96,7 +96,11 @@ class Sessions:
             raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
         if askpass and engine is not None:
             raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
-        variables = env if isinstance(env, Variables) else _variables(env or {}, env_files)
+        if isinstance(env, Variables):
+            variables = env
+        else:
+            given = [f"{name}={value}" for name, value in (env or {}).items()]
+            variables = read_variables(given, env_files, os.environ)
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
@@ -167,7 +171,3 @@ class Sessions:
     def _found(self, name: str) -> RunningSession | ExitRecord | None:
         finalize_now(self._register)
         return self._register.latest(name)
-
-
-def _variables(values: Mapping[str, str], files: Sequence[str | Path]) -> Variables:
-    return read_variables([f"{name}={value}" for name, value in values.items()], files, os.environ)

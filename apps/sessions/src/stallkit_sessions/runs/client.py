@@ -50,7 +50,10 @@ def start(
     _prune()
     folder = _new_folder()
     try:
-        save(folder, ABOUT, _about(command, options.get("cwd")))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        at = str(options.get("cwd") or Path.cwd())
+        # Redacted together, since one word may name what the next one is.
+        save(folder, ABOUT, {"command": redact_words(command), "cwd": at, "started": now})
         words = _with_signals(command, folder) if hooks else list(command)
         payload = {"command": wrapped(words) if wrap else words, "events": dict(events or {}), **options}
         daemon.start("stallkit_sessions.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
@@ -75,15 +78,6 @@ def _with_signals(command: Sequence[str], folder: Path) -> list[str]:
     except OSError as error:
         why = f"its hooks cannot be written: {error}"
         raise StoreError("run", folder.name, why, "start it without --hooks") from error
-
-
-def told(command: Sequence[str]) -> list[str]:
-    """A command's words without secrets; redacted together, since one word may name the next one."""
-    return redact_words(command)
-
-
-def _about(command: Sequence[str], cwd: object) -> dict[str, Any]:
-    return {"command": told(command), "cwd": str(cwd or Path.cwd()), "started": _now()}
 
 
 def request(
@@ -195,7 +189,3 @@ def _prune() -> None:
             known = ended if ended.exists() else folder / ABOUT
             if time.time() - known.stat().st_mtime > KEPT_S and not listens(folder / SOCKET):
                 _remove(folder)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

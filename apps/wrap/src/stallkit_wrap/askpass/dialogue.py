@@ -16,7 +16,6 @@ from stallkit.terminal.text import escaped
 
 # --- what an askpass program is asked for, from the words that it is called with ---
 
-Hint = Literal["confirm", "none"]
 HOST_KEY = "(yes/no"  # "... (yes/no/[fingerprint])? ", and "(yes/no)? " of older ones
 USER_NAME = "Username for "
 
