@@ -78,12 +78,6 @@ class ServerWatch:
         self._task = asyncio.create_task(self._watch())
         return self.end
 
-    async def ended(self) -> ServerEnd:
-        """Wait for the server's end: ENDED, CRASHED, or GONE where no client was connected at that moment."""
-        if self._task is not None:
-            await asyncio.shield(self._task)
-        return self.end
-
     async def close(self) -> None:
         """Stop waiting; the server keeps running, and nothing of this watch remains."""
         if self._task is not None:
@@ -99,13 +93,6 @@ class ServerWatch:
             os.close(self._process)
             self._process = -1
 
-    async def __aenter__(self) -> ServerWatch:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
     def _ended(self) -> None:
         asyncio.get_running_loop().remove_reader(self._process)
         self._over.set()
@@ -119,7 +106,9 @@ class ServerWatch:
                 await self._waiter.put_away()
                 self._waiter = None
             # A client's report counts only once the server has ended, which may take a moment longer.
-            await self._is_over(DEADLINE_S if end is not None else pause)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DEADLINE_S if end is not None else pause):
+                    await self._over.wait()
             if self._over.is_set():
                 self.end = end or ServerEnd.GONE
                 return
@@ -130,11 +119,6 @@ class ServerWatch:
                     self._waiter = waiter
                 else:  # another server has its socket now
                     await waiter.put_away()
-
-    async def _is_over(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._over.wait()
 
     async def _connected(self) -> tuple[_Waiter, ServerIdentity]:
         """A waiting client, and its server.  Raises SessionGone, CaptureTimeout, TransportError."""

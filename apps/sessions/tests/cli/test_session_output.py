@@ -37,23 +37,17 @@ def test_a_wild_screen_does_nothing_to_ours(house: House) -> None:
     assert "漢字" in on_terminal(house, "output", "a")[1]
 
 
-def test_a_panel_fits_its_terminal(dead: House) -> None:
+def test_a_panel_fits_its_terminal_and_has_colours_where_they_are_wanted(dead: House) -> None:
     for width in [50, 20, 200]:
         code, said = on_terminal(dead, "output", "a", width=width)
         assert code == 4, width
         frame = [strip(line.rstrip("\r")) for line in said.split("\n") if "│" in line or "╭" in line]
         assert frame, width
         assert {cells(line) for line in frame} == {width}, width
-
-
-def test_colour_only_where_it_is_wanted(dead: House) -> None:
     assert "\x1b[" in on_terminal(dead, "output", "a")[1]
     assert not re.search("\x1b\\[[0-9;]*3[0-7]", on_terminal(dead, "output", "a", NO_COLOR="1")[1])
     assert "\x1b" not in dead.call("output", "a").stdout
     assert "\x1b" not in dead.call("list").stdout
-
-
-def test_a_terminal_without_utf_8(dead: House) -> None:
     done = dead.call("output", "a", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 4, done.stderr
     assert "its program exited with 3" in done.stdout

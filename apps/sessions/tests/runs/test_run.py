@@ -329,17 +329,19 @@ def test_a_terminal_in_the_terminal(start: Start) -> None:
 
 
 def test_old_names_of_limits_are_taken_with_a_warning(start: Start, engine: Engine) -> None:
-    with pytest.deprecated_call(match="'window' is called 'window_s'"):
-        started = start(*SLEEP, window=0.3)
-    assert str(started.wait().status) == "maybe"
-    with pytest.deprecated_call(match="'timeout' is called 'timeout_s'"):
-        assert str(started.wait(timeout=0.0).status) == "timeout"
-    with pytest.deprecated_call(match="'timeout' is called 'timeout_s'"):
-        assert str(asyncio.run(started.wait_async(timeout=0.0)).status) == "timeout"
-    with pytest.deprecated_call(match="'window' is called 'window_s'"):
-        assert run(["sh", "-c", "exit 3"], engine=engine, window=60.0).exit_status == 3
-    with pytest.deprecated_call(match="'window' is called 'window_s'"):
-        assert asyncio.run(run_async(["sh", "-c", "exit 3"], engine=engine, window=60.0)).exit_status == 3
+    started, fails = start(*SLEEP), ["sh", "-c", "exit 3"]
+    calls: list[tuple[str, Callable[[], RunResult]]] = [
+        ("window", lambda: start(*SLEEP, window=0.3).wait()),
+        ("timeout", lambda: started.wait(timeout=0.0)),
+        ("timeout", lambda: asyncio.run(started.wait_async(timeout=0.0))),
+        ("window", lambda: run(fails, engine=engine, window=60.0)),
+        ("window", lambda: asyncio.run(run_async(fails, engine=engine, window=60.0))),
+    ]
+    ends = []
+    for name, call in calls:
+        with pytest.deprecated_call(match=f"'{name}' is called '{name}_s'"):
+            ends.append(str(call().status))
+    assert ends == ["maybe", "timeout", "timeout", "exited", "exited"]
     with pytest.raises(TypeError, match="its old name"):
         started.wait(timeout=1.0, timeout_s=1.0)
 
