@@ -92,11 +92,6 @@ class Session:
     __repr__ = short_repr("name", "id")
 
     @property
-    def boxed(self) -> bool:
-        """Whether its container or sandbox has only what its manifest names."""
-        return self.sandbox is not None
-
-    @property
     def sealed(self) -> bool:
         """Whether no key goes in, whoever presses it."""
         return self.sandbox is not None and self.sandbox.sealed

@@ -33,6 +33,7 @@ KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that a
 MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
 VERDICTS = 5  # of a session: the last ones that differ
 _LIVING = "state in ('starting', 'running')"
+_EVENT = "id, name, session, target, directory, facts, at"  # the columns of an `OutEvent`
 _SCHEMA = f"""
 create table if not exists session (
     number integer primary key, id text not null unique, name text not null, state text not null,
@@ -282,19 +283,12 @@ class Register:
     def pending(self) -> list[OutEvent]:
         """The events that are not in all their logs, oldest first."""
         with self._base.reading() as base:
-            rows = base.execute("select * from event where not written order by number").fetchall()
-        return [
-            OutEvent(
-                id=row["id"],
-                name=row["name"],
-                session=row["session"],
-                target=row["target"],
-                directory=row["directory"] and json.loads(row["directory"]),
-                facts=json.loads(row["facts"]),
-                at=row["at"],
-            )
-            for row in rows
-        ]
+            rows = base.execute(f"select {_EVENT} from event where not written order by number").fetchall()
+        plain = [dict(row) for row in rows]
+        for one in plain:
+            one["facts"] = json.loads(one["facts"])
+            one["directory"] = one["directory"] and json.loads(one["directory"])  # it need not be UTF-8
+        return [OutEvent(**one) for one in plain]
 
     def written(self, id: str) -> None:
         """Note that the logs hold an event."""
@@ -468,10 +462,9 @@ def _put_event(
     target: str = "",
     directory: str | None = None,
 ) -> bool:
-    place = None if directory is None else json.dumps(directory)  # it need not be UTF-8
-    row = (secrets.token_hex(8), session, name, target, place, json.dumps(redact_all(facts)), time.time())
-    columns = "id, session, name, target, directory, facts, at"
-    return base.execute(f"insert or ignore into event ({columns}) values (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
+    place = None if directory is None else json.dumps(directory)
+    row = (secrets.token_hex(8), name, session, target, place, json.dumps(redact_all(facts)), time.time())
+    return base.execute(f"insert or ignore into event ({_EVENT}) values (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
 
 
 def _forget(base: sqlite3.Connection, id: str) -> None:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Iterator
 
-from attrs import field, frozen
+from attrs import frozen
 
 from stallkit import private
 from stallkit.errors import StallkitError
@@ -69,7 +69,6 @@ class Store:
     path: Path
     directory: Path
     place: Path
-    deadline_s: float = field(default=GIT_S, kw_only=True)
 
     def take(self, ref: str, message: str) -> WorkSnapshot:
         """Keep the work tree as it is now in a commit at that ref."""
@@ -94,7 +93,7 @@ class Store:
     def read_back(self, ref: str, snapshot: WorkSnapshot, remote: str) -> None:
         """Fetch it from there into an empty repository, which git does not do by halves, and compare."""
         with tempfile.TemporaryDirectory(prefix="back-", dir=self.path.parent) as made:
-            other = Store(Path(made, "r.git"), self.directory, self.place, deadline_s=self.deadline_s)
+            other = Store(Path(made, "r.git"), self.directory, self.place)
             other._make(len(snapshot.commit))
             words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--"]
             other._git(*words, remote, ref, at=remote, theirs=True)
@@ -233,7 +232,7 @@ class Store:
                     yield process.stdin
                 with suppress(BrokenPipeError):
                     process.stdin.close()
-                code = process.wait(self.deadline_s)
+                code = process.wait(GIT_S)
             except BaseException:
                 end_group(process)
                 raise
@@ -248,7 +247,7 @@ class Store:
         kind = "sha256" if len(snapshot.commit) == 64 else "sha1"
         start = ["git", "init", "--quiet", "--template=", f"--object-format={kind}", "-b", branch or "main"]
         self._run([*start, str(self.directory)])
-        own = Store(self.directory / ".git", self.directory, self.place, deadline_s=self.deadline_s)
+        own = Store(self.directory / ".git", self.directory, self.place)
         own._git("fetch", "--quiet", "--no-tags", "--", remote, f"+{ref}:{ref}", at=remote, theirs=True)
         if snapshot.parent is not None:
             own._git("update-ref", f"refs/heads/{branch or 'main'}", snapshot.parent)
@@ -308,12 +307,12 @@ class Store:
     def _call(self, command: list[str], environment: dict[str, str], cwd: Path, at: str, given: bytes = b"") -> bytes:
         """What it prints; `at` is where, for messages.  Raises SnapshotFailed."""
         try:
-            done = run_alone(command, environment, self.deadline_s, cwd, given)
+            done = run_alone(command, environment, GIT_S, cwd, given)
         except OSError as error:
             why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
             raise SnapshotFailed(at, why) from error
         except subprocess.TimeoutExpired as error:
-            raise SnapshotFailed(at, f"git took longer than {self.deadline_s:g} s") from error
+            raise SnapshotFailed(at, f"git took longer than {GIT_S:g} s") from error
         if done.returncode:
             raise SnapshotFailed(at, _last_line(done.stderr, done.returncode))
         return done.stdout

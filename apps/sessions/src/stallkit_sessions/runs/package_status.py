@@ -78,8 +78,8 @@ class PackageStatus:
     Start `command` with `descriptors` open in it, then call `begin`; if it does not start, `close`.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path | None = None) -> None:
-        self._folder = folder or askpass_dir()
+    def __init__(self, command: Sequence[str]) -> None:
+        self._folder = askpass_dir()
         self._open = [*os.pipe()]
         changed = with_status(command, self._open[1])
         self.command = list(command) if changed is None else changed
