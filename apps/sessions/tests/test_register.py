@@ -62,19 +62,6 @@ def test_a_name_is_taken_until_its_end(register: Register) -> None:
     assert register.claim(session(id="second"), BY).id == "second"
 
 
-def test_a_claim_may_be_given_up_and_what_ran_may_not(register: Register) -> None:
-    first = register.claim(session(ports=(0,)), BY)
-    assert register.abandon(first.id) and not register.abandon(first.id)
-    assert register.latest("one") is None and told(register) == []
-    assert not register.bound(first.id, "1 2 %3 4"), "whoever was thought dead has to take down what it started"
-    second = run(register, id="second", ports=first.ports)
-    assert second.ports == first.ports
-    assert not register.abandon(second.id)
-    assert not register.bound(second.id, "another"), "it is bound once"
-    (living,) = register.living()
-    assert (living.session.identity, living.session.pane_started, living.bound) == ("1 2 %3 4", 5, True)
-
-
 def test_names_that_cannot_be_kept(register: Register) -> None:
     for name in ["", "a\nb", "a\x1bb", "a\udcffb", SECRET]:
         with pytest.raises(ValueError, match="is not a name") as refused:

@@ -170,7 +170,7 @@ class Register:
             session = evolve(_session(row), identity=identity, pane_started=pane_started)
             base.execute("update session set state = 'running', session = ? where id = ?", (packed(session), id))
             kept = ("command", "engine", "image", "container", "ports", "tmux_socket_name", "tmux_socket_path")
-            return _put(base, row, "session_started", {key: getattr(session, key) for key in kept})
+            return _put(base, "session_started", {key: getattr(session, key) for key in kept}, row)
 
     def abandon(self, id: str) -> bool:
         """Give up a claim before it was bound: name and ports are free again.
@@ -205,13 +205,14 @@ class Register:
             if row is None:
                 return False
             base.execute("update session set ready_at = ? where id = ?", (time.time(), id))
-            return _put(base, row, "session_ready", {"after_s": round(time.time() - _session(row).started_at, 3)})
+            after_s = round(time.time() - _session(row).started_at, 3)
+            return _put(base, "session_ready", {"after_s": after_s}, row)
 
     def start_timeout(self, id: str, why: str) -> bool:
         """Add the event start_timeout: the session runs, its prompt is missing; False after its end, or done before."""
         with self._base.writing() as base:
             row = self._of(base, id, _LIVING)
-            return row is not None and _put(base, row, "start_timeout", {"why": why})
+            return row is not None and _put(base, "start_timeout", {"why": why}, row)
 
     def end(self, record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
         """Write down how it ended, free its name and its ports, and add its final event, all in one transaction.
@@ -231,7 +232,7 @@ class Register:
                 (record.cause, record.ended_at, record.incident, packed(record), id),
             )
             _forget(base, id)
-            if not _put(base, row, event, facts):
+            if not _put(base, event, facts, row):
                 raise AssertionError(f"session {id} has an end, and runs")  # rolls back
             _prune(base, record.session.name, self._most)
             return True
@@ -253,7 +254,7 @@ class Register:
             base.executemany("update session set incident = ? where id = ?", [(incident, row["id"]) for row in living])
             if known is None:
                 facts = {"incident": incident, "cause": str(cause), "why": why}
-                _put_event(base, "incident", {**facts, "sessions": [row["name"] for row in living]})
+                _put(base, "incident", {**facts, "sessions": [row["name"] for row in living]})
             return incident
 
     # --- what was last seen of it ---
@@ -287,7 +288,7 @@ class Register:
         plain = [dict(row) for row in rows]
         for one in plain:
             one["facts"] = json.loads(one["facts"])
-            one["directory"] = one["directory"] and json.loads(one["directory"])  # it need not be UTF-8
+            one["directory"] = one["directory"] and json.loads(one["directory"])  # as JSON, since it need not be UTF-8
         return [OutEvent(**one) for one in plain]
 
     def written(self, id: str) -> None:
@@ -346,12 +347,9 @@ class Register:
     def listing(self) -> list[RunningSession | ExitRecord]:
         """Each name's latest, by name."""
         with self._base.reading() as base:
+            latest = "select max(number) from session group by name"
             return [
-                _either(row)
-                for row in base.execute(
-                    "select * from session where number in (select max(number) from session group by name)"
-                    " order by name"
-                )
+                _either(row) for row in base.execute(f"select * from session where number in ({latest}) order by name")
             ]
 
     def records(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
@@ -377,10 +375,9 @@ class Register:
         return count
 
     def _first(self, where: str, value: str) -> RunningSession | ExitRecord | None:
+        held = value.encode("utf-8", "backslashreplace").decode()  # as SQLite can hold it
         with self._base.reading() as base:
-            row = base.execute(
-                f"select * from session where {where} order by number desc limit 1", (_plain(value),)
-            ).fetchone()
+            row = base.execute(f"select * from session where {where} order by number desc limit 1", (held,)).fetchone()
         return None if row is None else _either(row)
 
     @staticmethod
@@ -424,11 +421,6 @@ def packed(value: Session | ExitRecord) -> str:
     return json.dumps(plain)
 
 
-def _plain(text: str) -> str:
-    """The text as SQLite can hold it: surrogates for invalid bytes are escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def _added(known: list[dict[str, Any]], verdict: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The verdicts with one more; one equal to the last replaces it."""
     if verdict is None:
@@ -449,21 +441,10 @@ def _taken(holder: RunningSession) -> StartRefused:
     return StartRefused(name, why, todo, name)
 
 
-def _put(base: sqlite3.Connection, row: sqlite3.Row, event: str, facts: dict[str, Any]) -> bool:
-    """Add an event of a session in the open transaction; False where it already has it, or an end."""
-    return _put_event(base, event, facts, row["id"], row["name"], _session(row).directory)
-
-
-def _put_event(
-    base: sqlite3.Connection,
-    name: str,
-    facts: dict[str, Any],
-    session: str | None = None,
-    target: str = "",
-    directory: str | None = None,
-) -> bool:
-    place = None if directory is None else json.dumps(directory)
-    row = (secrets.token_hex(8), name, session, target, place, json.dumps(redact_all(facts)), time.time())
+def _put(base: sqlite3.Connection, event: str, facts: dict[str, Any], of: sqlite3.Row | None = None) -> bool:
+    """Add an event, of a session or of several, in the open transaction; False if that session has it, or an end."""
+    whose = (None, "", None) if of is None else (of["id"], of["name"], json.dumps(_session(of).directory))
+    row = (secrets.token_hex(8), event, *whose, json.dumps(redact_all(facts)), time.time())
     return base.execute(f"insert or ignore into event ({_EVENT}) values (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
 
 
