@@ -15,7 +15,7 @@ from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.signals.collect import remove_files
-from stallkit.transports.base import Options, Presence
+from stallkit.transports.base import Presence
 from stallkit.variables import Variables
 from stallkit_sessions.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit_sessions.end_facts import facts
@@ -245,7 +245,7 @@ def _on_its_socket(session: Session) -> Session:
 def _undo(register: Register, session: Session) -> None:
     """Stop what a failed start left running, and give up its claim, as far as tmux and the runtime answer."""
     with suppress(StallkitError):
-        found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
+        found = find(session.id, session.options)
         if found is not None:
             begun = evolve(session, identity=found[0], pane_started=found[1])
             end_program(begun, 0)

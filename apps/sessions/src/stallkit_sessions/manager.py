@@ -13,7 +13,7 @@ from typing import Callable, Mapping, Sequence
 from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, UnknownProgram
 from stallkit.probes.procfs import boot_id
-from stallkit.transports.base import Options, Transport
+from stallkit.transports.base import Transport
 from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity, valid_name
 from stallkit.variables import Variables, read_variables
@@ -151,9 +151,7 @@ class Sessions:
         found = self._found(name)
         if not isinstance(found, RunningSession) or not found.bound:
             raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
-        session = found.session
-        options = Options(session.tmux_socket_name, session.tmux_socket_path)
-        return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
+        return open_target(f"tmux:{Identity.of(found.session.identity).pane}", found.session.options)
 
     def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
         """End a session: program, record, then pane and container; for one that ended, remove what it left.

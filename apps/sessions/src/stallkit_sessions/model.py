@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from stallkit.json_form import NEWER
 from stallkit.short_repr import short_repr
+from stallkit.transports.base import Options
 
 STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"
 FINAL = frozenset({STOPPED, CRASHED, DROP})  # the events that end a session: each has exactly one
@@ -90,6 +91,11 @@ class Session:
     sandbox: Sandboxed | None = field(default=None, metadata=NEWER)
 
     __repr__ = short_repr("name", "id")
+
+    @property
+    def options(self) -> Options:
+        """How its tmux server is reached."""
+        return Options(self.tmux_socket_name, self.tmux_socket_path)
 
     @property
     def sealed(self) -> bool:

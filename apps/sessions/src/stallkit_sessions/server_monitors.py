@@ -222,7 +222,7 @@ class ServerMonitors:
         await self._be_there(livings)
         wanted: dict[Options, list[RunningSession]] = {}
         for one in livings:
-            wanted.setdefault(_socket(one.session), []).append(one)
+            wanted.setdefault(one.session.options, []).append(one)
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
         dead = {one.session.id: one for ended in found for one in ended}
         for one in livings:  # a container may end while its client is stopped
@@ -234,8 +234,8 @@ class ServerMonitors:
 
     async def _be_there(self, livings: Sequence[RunningSession]) -> None:
         """Watch those that are new, and close those that are not needed."""
-        sockets = {_socket(one.session) for one in livings}
-        servers = {_server(one.session): _socket(one.session) for one in livings}
+        sockets = {one.session.options for one in livings}
+        servers = {_server(one.session): one.session.options for one in livings}
         since: dict[_Reach, float] = {}
         for one in livings:
             if one.session.engine in (DOCKER, PODMAN):
@@ -279,10 +279,6 @@ class ServerMonitors:
 def _without(held: dict[Any, Any], wanted: Collection[Any]) -> list[Any]:
     """Remove and close those in `held` that are no longer needed."""
     return [held.pop(key) for key in [key for key in held if key not in wanted]]
-
-
-def _socket(session: Session) -> Options:
-    return Options(tmux_socket_name=session.tmux_socket_name, tmux_socket_path=session.tmux_socket_path)
 
 
 def _server(session: Session) -> ServerIdentity:

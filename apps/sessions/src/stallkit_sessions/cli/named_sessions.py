@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Iterator, NoReturn
 
 import click
+from attrs import evolve
 
 from stallkit.cli import started
 from stallkit.cli.common import Name, print_json, warn_unwritable
@@ -77,7 +78,7 @@ def named(name: str) -> RunningSession | ExitRecord | None:
 def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
     """The target and the options that reach exactly its pane."""
     pane = Identity.of(session.identity).pane
-    return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
+    return f"tmux:{pane}", evolve(session.options, listen=listen)
 
 
 def show_end(record: ExitRecord, as_json: bool) -> None:
