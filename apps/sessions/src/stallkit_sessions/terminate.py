@@ -94,14 +94,9 @@ def end_process(process: Process, grace_s: float, clock: Callable[[], float] = t
     """End one process and nothing else, and say how: SIGTERM, and SIGKILL after `grace_s` seconds."""
     if not hasattr(os, "pidfd_open"):
         return TerminationResult.UNKNOWN
-    if not process.alive():
-        return TerminationResult.ALREADY
-    try:
-        held = _Held(process.pid, os.pidfd_open(process.pid))
-    except OSError:
-        return TerminationResult.ALREADY
-    try:
-        if not process.alive():  # it ended before it was held: the number may be another's
+    with _Family(process.pid, process.started, "") as family:
+        held = family.program
+        if held is None or not _living([held]):
             return TerminationResult.ALREADY
         held.signal(signal.SIGTERM)
         held.signal(signal.SIGCONT)
@@ -109,8 +104,6 @@ def end_process(process: Process, grace_s: float, clock: Callable[[], float] = t
             return TerminationResult.ASKED
         held.signal(signal.SIGKILL)
         return TerminationResult.LIVES if _living([held], clock() + _KILLED_S, clock) else TerminationResult.KILLED
-    finally:
-        os.close(held.fd)
 
 
 @frozen
