@@ -21,7 +21,18 @@ from stallkit.transports.base import Presence
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.model import CRASHED, DROP, STOPPED, Cause, ExitRecord, Order, Session, Source, Status
+from stallkit_sessions.model import (
+    CRASHED,
+    DROP,
+    STOPPED,
+    Cause,
+    ExitRecord,
+    Order,
+    Session,
+    Source,
+    Status,
+    signal_name,
+)
 
 # Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
@@ -122,7 +133,7 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
     if container.place is Presence.THERE and not container.started:
         return Finding(Cause.NOT_STARTED, status, "its container could not start the program")
     if container.event_signal is not None and status is not None:
-        return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {_named(container.event_signal)}")
+        return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {signal_name(container.event_signal)}")
     if status is not None:
         return Finding(Cause.EXITED, status, _exited(status))
     if container.place is Presence.GONE:
@@ -156,7 +167,7 @@ def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
         lives = "; the process runs on without it" if facts.program_lives else ""
         return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
     if status.signal is not None:
-        return Finding(Cause.SIGNALLED, status, f"{_named(status.signal)} ended its program")
+        return Finding(Cause.SIGNALLED, status, f"{signal_name(status.signal)} ended its program")
     return Finding(Cause.EXITED, status, _exited(status))
 
 
@@ -174,16 +185,8 @@ def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
 
 def _exited(status: Status) -> str:
     code = status.code or 0
-    also = f" itself, or {_named(code - 128)} ended it" if 128 < code < 128 + 65 else ""
+    also = f" itself, or {signal_name(code - 128)} ended it" if 128 < code < 128 + 65 else ""
     return f"its program exited with {code}{also}"
-
-
-def _named(number: int) -> str:
-    """A signal by its name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 DYING_S = 0.5  # for a program that lost its terminal to end; after that it is reported as running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from enum import StrEnum
 from typing import Any
 
@@ -51,6 +52,14 @@ class Status:
     source: Source
     code: int | None = None
     signal: int | None = None
+
+
+def signal_name(number: int) -> str:
+    """A signal by its name; those without one are called "signal 36"."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 @frozen

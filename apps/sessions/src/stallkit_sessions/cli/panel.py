@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import signal
 from datetime import datetime
 from typing import Any, Iterator, Sequence
 
@@ -20,7 +19,7 @@ from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump
 from stallkit.terminal.text import escaped
 from stallkit_sessions.explain import THIRD, event_of, hints
-from stallkit_sessions.model import STOPPED, Cause, ExitRecord, Status
+from stallkit_sessions.model import STOPPED, Cause, ExitRecord, Status, signal_name
 
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
 LINES, FEWEST = 15, 3  # of the last screen, so that the rest stays in view
@@ -110,11 +109,9 @@ def how(record: ExitRecord) -> str:
     if status is None:
         return "unknown: no process that would know was there"
     if status.signal is not None:
-        try:
-            named = signal.Signals(status.signal).name
-        except ValueError:
-            named = ""
-        return f"signal {status.signal} {named} (says {status.source})".replace("  ", " ")
+        number = f"signal {status.signal}"
+        named = signal_name(status.signal)
+        return f"{number if named == number else f'{number} {named}'} (says {status.source})"
     return f"code {status.code} (says {status.source})"
 
 
