@@ -42,6 +42,7 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.press.events import Event, EventLog
+from stallkit.redact.redact import redact_words
 from stallkit.terminal.screen import Screen
 
 __all__ = ["SINKS", "Sink"]
@@ -205,7 +206,7 @@ def screen_file(folder: Path, texts: Sequence[Planted]) -> None:
 def run_result(folder: Path, texts: Sequence[Planted]) -> None:
     for number, one in enumerate(texts):
         client.save(folder, f"{number}.json", {"screen": one.screen, "why": one.text, "lines": one.screen.split("\n")})
-        client.save(folder, f"{number}.about", {"command": client.told(words_of(one.text))})
+        client.save(folder, f"{number}.about", {"command": redact_words(words_of(one.text))})
 
 
 def command_line(folder: Path, texts: Sequence[Planted]) -> None:

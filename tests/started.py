@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 from stallkit_sessions.lifecycle import finalize_now, start
-from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.model import FINAL, ExitRecord, Session
 from stallkit_sessions.monitor_client import held
-from stallkit_sessions.outbox import FINAL
 from stallkit_sessions.register import Register
 from terminals import wait_for
 

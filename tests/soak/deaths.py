@@ -23,9 +23,8 @@ from attrs import define, evolve, field, frozen
 from machine_room import IMAGE, DockerRoom, PodmanRoom, missing, processes
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN, kept
 from stallkit_sessions.lifecycle import finalize_now, start, stop, tidy
-from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Session
 from stallkit_sessions.monitor_client import ensure
-from stallkit_sessions.outbox import FINAL
 from stallkit_sessions.register import RunningSession
 from started import House, alive
 from terminals import wait_for

@@ -23,9 +23,8 @@ from typing import Any, Iterator, Sequence
 import pytest
 from attrs import define, field
 from stallkit_sessions.lifecycle import finalize_now
-from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Session
 from stallkit_sessions.monitor_client import ask, ensure, held
-from stallkit_sessions.outbox import FINAL
 from started import House, alive
 from terminals import wait_for
 

@@ -11,8 +11,7 @@ from attrs import evolve
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.explain import EndFacts
 from stallkit_sessions.finalize import LINES, EndedSession, finalize
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
-from stallkit_sessions.outbox import FINAL
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.transports.base import Presence

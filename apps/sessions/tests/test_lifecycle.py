@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from stallkit_sessions import panes
-from stallkit_sessions.lifecycle import finalize_now, lasting, stop, tidy
+from stallkit_sessions.lifecycle import finalize_now, lasting, stop
 from stallkit_sessions.model import Cause, Order, Session, Source, Status
 from stallkit_sessions.register import RunningSession
 from started import House, alive
@@ -106,30 +106,6 @@ def test_a_session_of_somebody_else_has_the_name(house: House) -> None:
     assert house.events("a") == []
 
 
-def test_a_session_that_took_the_name_since_is_left_alone(house: House) -> None:
-    house.start("keeper")
-    session = house.start("a")
-    house.tmux("kill-session", "-t", "=a")
-    record = house.end_of("a")
-    house.tmux("new-session", "-d", "-s", "a", "cat")
-    tidy(record)
-    with pytest.raises(panes.NameTaken):
-        house.start("a", replace=True)
-    assert names(house) == ["a", "keeper"]
-    assert record.session.identity == session.identity
-
-
-def test_a_user_who_respawned_the_pane_keeps_it(house: House) -> None:
-    session = house.start("a")
-    pane = Identity.of(session.identity).pane
-    house.tmux("respawn-pane", "-k", "-t", pane, "cat")
-    record = house.end_of("a")
-    assert record.cause is Cause.SESSION_KILLED
-    assert house.final("a")["event"] == "session_drop"
-    tidy(record)
-    assert house.tmux("list-panes", "-a", "-F", "#{pane_id} #{pane_dead}").split() == [pane, "0"]
-
-
 def test_what_an_ended_one_left_is_taken_away_by_its_next_start(house: House) -> None:
     house.start("a", "sh", "-c", "exit 3")
     house.end_of("a")
@@ -154,13 +130,6 @@ def test_one_that_cannot_be_started_gives_its_name_up(house: House) -> None:
         house.start("a", directory=str(house.folder / "none"), ports=(0,))
     assert house.register.latest("a") is None
     house.start("a")
-
-
-def test_what_cannot_be_claimed_is_refused(house: House) -> None:
-    for ports, name in [((4_000, 4_000), "a"), ((), "ghp_" + "a1B2c3D4e5F6" * 3)]:
-        with pytest.raises(ValueError):
-            house.start(name, ports=ports)
-        assert house.register.living() == [], (ports, name)
 
 
 def test_one_that_cannot_be_noted_does_not_run(house: House) -> None:

@@ -11,10 +11,10 @@ import pytest
 from machine_room import IMAGE, Room
 from stallkit_sessions.containers.runtime_call import kept
 from stallkit_sessions.containers.runtimes import runtime_of
-from stallkit_sessions.explain import CRASHED, STOPPED, event_of
+from stallkit_sessions.explain import event_of
 from stallkit_sessions.lifecycle import stop
 from stallkit_sessions.manager import Sessions
-from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.model import CRASHED, STOPPED, Cause, ExitRecord, Session
 from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for

@@ -16,7 +16,6 @@ from terminals import wait_for
 
 from stallkit import SessionGone, check
 from stallkit.errors import StartRefused
-from stallkit.jsonio import structure, unstructure
 from stallkit.transports.tmux.identity import Identity
 
 pytestmark = pytest.mark.e2e
@@ -71,7 +70,11 @@ def words(house: House) -> list[str]:
     return file.read_text().split()
 
 
-def test_the_files_of_a_start_go_with_it(house: House) -> None:
+def test_the_files_of_a_start_go_with_it_and_without_the_option_nothing_is_added(house: House) -> None:
+    plain = house.start("plain", agent(house), "--continue")
+    assert words(house) == ["--continue"] and not (house.state / "hooks").exists()
+    assert "--hooks" not in start_command(plain)
+    (house.work / "args").unlink()
     session = house.start("a", agent(house), "--continue", hooks=True)
     option, settings, rest = words(house)
     assert (option, rest) == ("--settings", "--continue")
@@ -82,15 +85,6 @@ def test_the_files_of_a_start_go_with_it(house: House) -> None:
     record = stop(house.register, found)
     assert not folder.exists()
     assert " --hooks -- " in start_command(record.session)
-
-
-def test_without_the_option_nothing_is_added(house: House) -> None:
-    session = house.start("a", agent(house), "--continue")
-    assert words(house) == ["--continue"]
-    assert not (house.state / "hooks").exists()
-    assert "--hooks" not in start_command(session)
-    plain = unstructure(session)
-    assert "hooks" not in plain and structure(plain, Session) == session  # as older versions write it
 
 
 def test_hooks_that_cannot_be_made_start_nothing(house: House) -> None:

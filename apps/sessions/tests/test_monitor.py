@@ -14,9 +14,8 @@ from typing import Callable
 import pytest
 from stallkit_sessions import monitor_client
 from stallkit_sessions.lifecycle import stop
-from stallkit_sessions.model import Cause, Order, Session
+from stallkit_sessions.model import FINAL, Cause, Order, Session
 from stallkit_sessions.monitor import Monitor
-from stallkit_sessions.outbox import FINAL
 from stallkit_sessions.register import RunningSession, Sight
 from started import House, alive
 from terminals import HEARD, wait_for
@@ -238,23 +237,6 @@ def test_an_order_that_nobody_carries_out_is_taken_back(house: House) -> None:
     asyncio.run(asyncio.wait_for(twice(), 20))
     orders = {one.session.name: one.order for one in house.register.living()}
     assert orders == {"left": None, "kept": Order.STOP}
-
-
-def test_of_two_one_stays(house: House) -> None:
-    house.start("a")
-    [pid] = house.monitors
-    code = "import sys; from stallkit_sessions import monitor; sys.argv = ['', {state!r}]; sys.exit(monitor.main())"
-    assert house.child(code) == 0
-    assert house.monitors == [pid]
-
-
-def test_it_takes_up_what_another_left(house: House) -> None:
-    house.start("a")
-    house.kill_monitor()
-    house.start("b")
-    house.kill_tmux()
-    assert {told(house, name)["cause"] for name in "ab"} == {"tmux server crashed"}
-    assert len([one for one in house.events() if one["event"] == "incident"]) == 1
 
 
 def test_its_end_leaves_sessions_and_nothing_else(house: House) -> None:

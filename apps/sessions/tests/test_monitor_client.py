@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
-from pathlib import Path
-from typing import Iterator
 
 import pytest
 from stallkit_sessions import monitor_client as post
@@ -20,14 +16,6 @@ from stallkit import daemon
 from stallkit.errors import StoreError
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    """A state directory whose path is longer than a socket's may be."""
-    made = House(tmp_path, monkeypatch, tmp_path.joinpath(*["a long name for a directory"] * 8))
-    yield made
-    made.end()
 
 
 def kept(house: House) -> None:
@@ -47,13 +35,6 @@ def test_one_is_started_and_answers(house: House) -> None:
     assert (house.state / "warden.sock").stat().st_mode & 0o077 == 0
 
 
-def test_a_socket_in_a_deep_directory(deep: House) -> None:
-    assert len(os.fsencode(deep.state / post.SOCKET)) > 107
-    kept(deep)
-    post.ensure()
-    assert post.ask()
-
-
 def test_a_relative_state_directory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(house.folder)
     monkeypatch.setenv("STALLKIT_STATE_DIR", "state")
@@ -61,49 +42,6 @@ def test_a_relative_state_directory(house: House, monkeypatch: pytest.MonkeyPatc
     post.ensure()
     assert len(house.monitors) == 1
     assert post.ask()
-
-
-def test_many_that_start_one_at_once_start_one(house: House) -> None:
-    kept(house)
-    failed: list[BaseException] = []
-
-    def ensure() -> None:
-        try:
-            post.ensure()
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=ensure) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    wait_for(lambda: len(house.monitors) == 1, "the others' end")
-    assert post.ask()
-
-
-def test_what_one_that_was_killed_left_misleads_nobody(house: House) -> None:
-    kept(house)
-    post.ensure()
-    house.kill_monitor()
-    assert (house.state / post.LOCK).exists() and (house.state / post.SOCKET).exists()
-    assert not post.held(house.state)
-    assert not post.ask()
-    post.ensure()
-    assert post.ask()
-
-
-def test_one_that_is_stopped_holds_nobody_up(house: House) -> None:
-    kept(house)
-    post.ensure()
-    [pid] = house.monitors
-    os.kill(pid, signal.SIGSTOP)
-    assert not post.ask(answer_s=0.2)
-    post.ensure()
-    assert house.monitors == [pid]
-    os.kill(pid, signal.SIGCONT)
-    wait_for(post.ask, "an answer")
 
 
 def test_it_ends_when_told_whoever_waits_for_an_answer_and_whatever_the_shell_ignores(house: House) -> None:
@@ -142,15 +80,6 @@ def test_one_of_the_version_before_counts_as_one_that_does_not_answer(house: Hou
         assert post.held(house.state) and not post.ask()
         thread.join()
     os.close(lock)
-
-
-def test_a_terminal_that_hangs_up_does_not_end_it(house: House) -> None:
-    kept(house)
-    code = "from stallkit_sessions.monitor_client import ensure; ensure()"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, start_new_session=True)
-    [pid] = house.monitors
-    assert os.getsid(pid) == pid
-    assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
 
 
 def test_where_none_can_be_started_it_says_why(house: House) -> None:

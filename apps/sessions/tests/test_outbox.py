@@ -18,8 +18,7 @@ from stallkit_sessions.end_facts import PaneFacts
 from stallkit_sessions.explain import EndFacts
 from stallkit_sessions.finalize import EndedSession, finalize, write_out
 from stallkit_sessions.model import Session
-from stallkit_sessions.outbox import OutEvent, drain
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.register import OutEvent, Register, RunningSession
 
 from stallkit.errors import StoreError
 from stallkit.transports.base import Presence
@@ -27,7 +26,6 @@ from stallkit.transports.base import Presence
 DRAIN = """
 import sys
 from pathlib import Path
-from stallkit_sessions.outbox import drain
 from stallkit_sessions.register import Register
 from stallkit.jsonlog import holds
 from stallkit_sessions.finalize import append, log_of
@@ -35,7 +33,7 @@ def write(event):
     if not holds(log_of(event.directory), event.id):
         append(event.directory, {"id": event.id, "event": event.name, "session": event.target})
         print("wrote", event.id, flush=True)
-print(drain(Register(Path(sys.argv[1])), write), "left", flush=True)
+print(Register(Path(sys.argv[1])).drain(write), "left", flush=True)
 """
 
 
@@ -54,16 +52,6 @@ def start(register: Register, name: str, directory: str = "/srv") -> None:
     assert register.bound(name, "1 2 %3 4") and register.ready(name) and register.start_timeout(name, "")
 
 
-def test_events_go_out_in_order_and_once(register: Register) -> None:
-    for name in ("a", "b"):
-        start(register, name)
-    out: list[OutEvent] = []
-    assert drain(register, out.append) == 0 and drain(register, out.append) == 0
-    assert [(event.target, event.name) for event in out] == [
-        (name, event) for name in ("a", "b") for event in ("session_started", "session_ready", "start_timeout")
-    ]
-
-
 def test_what_cannot_be_written_stays_and_keeps_its_order(register: Register) -> None:
     for name in ("a", "b"):
         start(register, name)
@@ -74,18 +62,18 @@ def test_what_cannot_be_written_stays_and_keeps_its_order(register: Register) ->
             raise StoreError("log", "of a", "the disk is full", "make room")
         out.append(event)
 
-    assert drain(register, write) == 2
+    assert register.drain(write) == 2
     assert [event.name for event in out if event.target == "a"] == ["session_started"]
     assert len(out) == 4, "the other session's events went out"
-    assert drain(register, out.append) == 0
+    assert register.drain(out.append) == 0
     assert [event.name for event in out if event.target == "a"] == ["session_started", "session_ready", "start_timeout"]
 
 
 def test_a_defect_in_the_writer_is_not_swallowed(register: Register) -> None:
     start(register, "a")
     with pytest.raises(ZeroDivisionError):
-        drain(register, lambda _: print(1 / 0))
-    assert len(register.pending()) == 3 and drain(register, lambda _: None) == 0, "the lock was given back"
+        register.drain(lambda _: print(1 / 0))
+    assert len(register.pending()) == 3 and register.drain(lambda _: None) == 0, "the lock was given back"
 
 
 def test_a_stopped_writer_holds_nobody_up(register: Register) -> None:
@@ -93,8 +81,8 @@ def test_a_stopped_writer_holds_nobody_up(register: Register) -> None:
     out: list[OutEvent] = []
     with register.path.with_name("sessions.db.outbox").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert drain(register, out.append, lock_s=0.05) == 3 and out == []
-    assert drain(register, out.append) == 0 and len(out) == 3
+        assert register.drain(out.append) == 3 and out == []
+    assert register.drain(out.append) == 0 and len(out) == 3
 
 
 @pytest.mark.e2e  # real processes
@@ -138,10 +126,10 @@ def test_the_lock_is_not_inherited(register: Register) -> None:
         children.append(subprocess.Popen(["sleep", "60"], close_fds=False))
 
     try:
-        assert drain(register, write) == 0
+        assert register.drain(write) == 0
         start(register, "b")
         out: list[OutEvent] = []
-        assert drain(register, out.append) == 0 and len(out) == 3
+        assert register.drain(out.append) == 0 and len(out) == 3
     finally:
         for child in children:
             os.kill(child.pid, signal.SIGKILL)
@@ -174,24 +162,6 @@ def test_both_logs_have_the_same_events_in_order(register: Register, tmp_path: P
     assert here == lines(tmp_path / "work" / ".stallkit" / "runtime.log")
     assert [one["event"] for one in here] == ["session_started", "session_stopped"]
     assert (here[0]["command"], here[1]["exit_code"], here[1]["target"]) == (["x", "y"], 0, "a")
-
-
-class Killed(Register):
-    """The process is killed between an event's write and the note of it."""
-
-    def written(self, id: str) -> None:
-        raise KeyboardInterrupt
-
-
-def test_who_was_killed_after_a_write_does_not_write_it_again(register: Register, tmp_path: Path) -> None:
-    ended(register, tmp_path)
-    killed = Killed(register.path)
-    with pytest.raises(KeyboardInterrupt):
-        write_out(killed)
-    killed.close()
-    write_out(register)
-    for log in (tmp_path / "state" / "events.jsonl", tmp_path / "work" / ".stallkit" / "runtime.log"):
-        assert [one["event"] for one in lines(log)] == ["session_started", "session_stopped"]
 
 
 def test_a_link_or_a_directory_that_is_gone_leaves_the_log_of_the_state_directory(

@@ -17,7 +17,7 @@ from stallkit_sessions.end_facts import PaneFacts, ServerEnd
 from stallkit_sessions.model import Session
 from terminals import Server, wait_for
 
-from stallkit.errors import CaptureTimeout, TransportError, TransportUnavailable
+from stallkit.errors import CaptureTimeout, TransportError
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.identity import Identity
@@ -126,8 +126,6 @@ def test_what_ends_at_once_leaves_its_pane_and_says_how(starter: Starter) -> Non
 def test_a_start_that_cannot_be(starter: Starter, tmp_path: Path) -> None:
     with pytest.raises(panes.StartError, match="none is not a directory"):
         panes.begin(evolve(starter.session("s"), directory=str(tmp_path / "none")), ["cat"], (80, 24), {})
-    with pytest.raises(TransportUnavailable, match="tmux is not installed"):
-        panes.begin(starter.session("s"), ["cat"], (80, 24), {}, binary="no-such-tmux")
     with pytest.raises(ValueError, match="no program"):
         panes.begin(starter.session("s"), [], (80, 24), {})
 
@@ -327,10 +325,6 @@ def test_the_last_session_of_a_server_is_removed_with_it(starter: Starter) -> No
     assert panes.remove(session)
     wait_for(lambda: stat_of(pid) is None, "the server's end")
     assert not panes.remove(session)
-
-
-def test_the_wait_for_a_status_is_the_documented_one() -> None:
-    assert f"{end_facts.STATUS_S:g} s" in (Path(__file__).parents[3] / "docs" / "tmux.md").read_text()
 
 
 def test_a_server_without_any_session_has_none_to_look_at_or_remove(starter: Starter) -> None:

@@ -8,15 +8,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
-from stallkit_sessions import register as rows
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
-from stallkit_sessions.outbox import FINAL, drain
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session, Source, Status
 from stallkit_sessions.register import Register, RunningSession
 
 from stallkit.errors import StartRefused, StoreError
@@ -63,19 +60,6 @@ def test_a_name_is_taken_until_its_end(register: Register) -> None:
     assert "\n" not in str(refused.value)
     assert ends(register, first)
     assert register.claim(session(id="second"), BY).id == "second"
-
-
-def test_a_claim_may_be_given_up_and_what_ran_may_not(register: Register) -> None:
-    first = register.claim(session(ports=(0,)), BY)
-    assert register.abandon(first.id) and not register.abandon(first.id)
-    assert register.latest("one") is None and told(register) == []
-    assert not register.bound(first.id, "1 2 %3 4"), "whoever was thought dead has to take down what it started"
-    second = run(register, id="second", ports=first.ports)
-    assert second.ports == first.ports
-    assert not register.abandon(second.id)
-    assert not register.bound(second.id, "another"), "it is bound once"
-    (living,) = register.living()
-    assert (living.session.identity, living.session.pane_started, living.bound) == ("1 2 %3 4", 5, True)
 
 
 def test_names_that_cannot_be_kept(register: Register) -> None:
@@ -127,26 +111,6 @@ def test_the_events_of_a_session_in_order(register: Register) -> None:
     assert {event.directory for event in found} == {"/srv/\udcff"} and {event.session for event in found} == {one.id}
     assert found[0].facts["ports"] == list(one.ports) and found[-1].facts == {"exit_code": 3}
     assert len({event.id for event in found}) == 4
-
-
-def test_a_session_ends_once(register: Register) -> None:
-    one = run(register)
-    assert ends(register, one, Cause.EXITED, "session_crashed")
-    before = told(register), register.latest("one")
-    assert not [second for second in FINAL if ends(register, one, Cause.STOPPED, second)]
-    assert not register.ready(one.id) and not register.start_timeout(one.id, "") and not register.order(one.id, None)
-    assert (told(register), register.latest("one")) == before
-    assert not ends(register, session("unknown"))
-
-
-def test_deaths_alike_in_a_row(register: Register) -> None:
-    counts = []
-    for number, (name, cause) in enumerate(
-        [("one", "EXITED"), ("one", "EXITED"), ("one1", "SIGNALLED"), ("one", "STOPPED"), ("one", "EXITED")]
-    ):
-        assert ends(register, run(register, name, f"{name}-{number}"), Cause[cause])
-        counts.append((register.earlier("one", Cause.EXITED), register.earlier("one", Cause.SIGNALLED)))
-    assert counts == [(1, 0), (2, 0), (2, 0), (0, 0), (1, 0)], "an intended stop breaks the row"
 
 
 def test_the_database_refuses_a_second_end(register: Register) -> None:
@@ -300,70 +264,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             Register(path)
 
 
-def test_only_its_owner_reads_it(register: Register) -> None:
-    run(register)
-    drain(register, lambda _: None)
-    for path in register.path.parent.iterdir():
-        assert path.stat().st_mode & 0o077 == 0, path
-    assert register.path.parent.stat().st_mode & 0o077 == 0
-
-
-def test_rows_hold_any_path() -> None:
-    odd = session(directory="/a\udcff\n", tmux_socket_path="/s\udc80")
-    kept = rows.packed(odd)
-    assert kept.isascii() and "\n" not in kept
-
-
 # --- many at once, kill -9, a full disk ---
-CROWD = """
-import os, sys, time
-from pathlib import Path
-from stallkit.errors import StartRefused
-from stallkit_sessions.model import Session
-from stallkit_sessions.register import Register
-path, count, name, ports = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-start, go = os.pipe()
-children = []
-for number in range(count):
-    child = os.fork()
-    if child == 0:
-        os.close(go)
-        os.read(start, 1)  # ends when the parent closes its side
-        mine = Session(name=name.replace("#", str(number)), id=f"id{number}", command=("x",), directory="/",
-                       started_at=time.time(), boot="b", ports=(0,) * ports)
-        try:
-            got = "won " + " ".join(map(str, Register(path).claim(mine, (os.getpid(), 1)).ports))
-        except StartRefused as refused:
-            got = f"lost {refused}"
-        except BaseException as error:
-            got = f"failed {error!r}"
-        os.write(1, (got + "\\n").encode())
-        os._exit(0)
-    children.append(child)
-os.close(go)
-for child in children:
-    os.waitpid(child, 0)
-"""
-
-
-def crowd(path: Path, count: int, name: str, ports: int) -> list[str]:
-    command = [sys.executable, "-c", CROWD, str(path), str(count), name, str(ports)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-
-
-@pytest.mark.e2e  # real processes
-def test_a_hundred_claim_one_name(tmp_path: Path) -> None:
-    said = crowd(tmp_path / "sessions.db", 100, "one", 1)
-    assert Counter(line.split()[0] for line in said) == {"won": 1, "lost": 99}, said
-    assert all("could not start one: process" in line for line in said if line.startswith("lost"))
-
-
-@pytest.mark.e2e  # real processes
-def test_a_hundred_claim_three_ports_each(tmp_path: Path) -> None:
-    said = crowd(tmp_path / "sessions.db", 100, "worker#", 3)
-    assert Counter(line.split()[0] for line in said) == {"won": 100}, said
-    given = [port for line in said for port in line.split()[1:]]
-    assert len(given) == len(set(given)) == 300
 
 
 # Lives through sessions in a loop, and acknowledges each step once the register said that it is written.
@@ -371,7 +272,7 @@ LIVES = """
 import itertools, os, sys, time
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit_sessions.model import Cause, ExitRecord, Session
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Session
 from stallkit_sessions.register import Register
 register, who = Register(Path(sys.argv[1])), sys.argv[2]
 
@@ -448,7 +349,7 @@ def test_a_full_disk_keeps_the_session_alive(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from stallkit.errors import StoreError
-from stallkit_sessions.model import Cause, ExitRecord
+from stallkit_sessions.model import FINAL, Cause, ExitRecord
 from stallkit_sessions.register import Register
 register = Register(Path(sys.argv[1]))
 (one,) = register.living()

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session
-from stallkit_sessions.outbox import FINAL, OutEvent, drain
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session
+from stallkit_sessions.register import OutEvent, Register, RunningSession
 
 from stallkit.errors import StartRefused
 
@@ -136,7 +135,7 @@ class Model(RuleBasedStateMachine):
                 raise OSError("the disk is full")
             self.seen.append((event.session or "", event.name))
 
-        left = drain(self.doors[door], write)
+        left = self.doors[door].drain(write)
         assert left == len(self.out) - len(self.seen)
         assert fails or not left
 

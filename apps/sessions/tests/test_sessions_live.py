@@ -10,8 +10,7 @@ from contextlib import suppress
 
 import pytest
 from stallkit_sessions.lifecycle import finalize_now
-from stallkit_sessions.model import Cause, ExitRecord
-from stallkit_sessions.outbox import FINAL
+from stallkit_sessions.model import FINAL, Cause, ExitRecord
 from stallkit_sessions.register import RunningSession
 from started import House
 from terminals import wait_for
@@ -64,8 +63,9 @@ def at_once(house: House, groups: list[list[str]]) -> list[str]:
     return [line for lines in said for line in lines]
 
 
-def crowd(house: House, processes: int, each: int) -> None:
-    """So many sessions are started at once, run with a port each, and die together with their server."""
+def test_many_names_at_once(house: House) -> None:
+    """Each runs with a port of its own, and all die together with their server."""
+    processes, each = 8, 5
     names = [f"s{number}" for number in range(processes * each)]
     said = at_once(house, [names[first::processes] for first in range(processes)])
     assert sorted(said) == sorted(f"id-{number}-{place}" for number in range(processes) for place in range(each))
@@ -89,8 +89,9 @@ def crowd(house: House, processes: int, each: int) -> None:
     assert len([one for one in house.own_events() if one["event"] in FINAL]) == len(names)
 
 
-def rivals(house: House, processes: int, each: int) -> None:
-    """Of so many starts of one name one wins, and the others are told in one line who has it."""
+def test_many_of_one_name_at_once(house: House) -> None:
+    """One of them wins, and the others are told in one line who has it."""
+    processes, each = 8, 5
     said = at_once(house, [["a"] * each] * processes)
     assert len(said) == processes * each
     winners = [line for line in said if line.startswith("id-")]
@@ -101,14 +102,6 @@ def rivals(house: House, processes: int, each: int) -> None:
     assert living.session.id == winners[0]
     assert house.tmux("list-panes", "-a", "-F", "#{session_name}") == "a\n"
     assert [one["event"] for one in house.events()] == ["session_started"]
-
-
-def test_many_names_at_once(house: House) -> None:
-    crowd(house, processes=8, each=5)
-
-
-def test_many_of_one_name_at_once(house: House) -> None:
-    rivals(house, processes=8, each=5)
 
 
 def killed_somewhere(house: House, dice: random.Random, longest_s: float, *words: str) -> bool:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Iterator, Mapping
+from typing import Mapping
 
 import pytest
 from boxed import need_bwrap
@@ -24,7 +24,6 @@ from started import House
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
-from stallkit.jsonio import structure, unstructure
 
 pytestmark = pytest.mark.e2e
 
@@ -114,13 +113,6 @@ def test_a_value_is_in_the_program_and_nowhere_else(house: House, env_file: Path
     assert f"--env-file {env_file} --env OTHER -- sh" in start_command(record.session)
 
 
-def test_a_session_without_variables_is_written_as_before(house: House) -> None:
-    session = began(house)
-    plain = unstructure(session)
-    assert "env" not in plain and "env_files" not in plain and structure(plain, Session) == session
-    assert house.tmux("list-panes", "-a", "-F", "#{pane_start_command}").startswith("env STALLKIT_SESSION=")
-
-
 def test_by_the_command(house: House, env_file: Path) -> None:
     house.begin("keeper", "cat")  # a tmux server has the environment of whoever started it
     given = ("--env", "TOKEN", "--env", "PLAIN=yes", "--env-file", str(env_file))
@@ -193,15 +185,10 @@ def test_another_start_without_its_values_is_refused(house: House, env_file: Pat
 # --- in a sandbox ---
 
 
-@pytest.fixture
-def bwrap(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def test_in_a_sandbox(house: House, env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_bwrap(monkeypatch)
-    yield BWRAP
-
-
-def test_in_a_sandbox(house: House, env_file: Path, bwrap: str) -> None:
     with Listing() as listing:
-        began(house, env={"OTHER": SECRET}, env_files=[env_file], engine=bwrap)
+        began(house, env={"OTHER": SECRET}, env_files=[env_file], engine=BWRAP)
         assert told(house) == SECRET
     assert not listing.has(SECRET)
     assert not [one for one in traces(house) if SECRET in one]

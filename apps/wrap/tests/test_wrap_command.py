@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 from stallkit_sessions.explain import start_command
@@ -165,8 +163,7 @@ def test_a_session_is_started_behind_a_relay(house: House) -> None:
 
     wait_for(stalled, "the question")
     assert list((house.state / "relays").glob("*.sock"))
-    keys = ["tmux", "-S", str(house.socket), "send-keys", "-t", "w", "n", "Enter"]
-    subprocess.run(keys, check=True)
+    house.tmux("send-keys", "-t", "w", "n", "Enter")
     wait_for(lambda: house.call("check", "w").returncode == 4, "its end")
     ended = house.end_of("w")
     assert ended.status is not None and ended.status.code == 7 and ended.session.relayed
@@ -195,29 +192,12 @@ def _below(pid: int) -> list[int]:
     return [*found, *(one for child in found for one in _below(child))]
 
 
-@pytest.fixture
-def call(stallkit_command: str, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "STALLKIT_STATE_DIR": str(tmp_path / "state")}
-        command = [stallkit_command, *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-    return run
-
-
-def test_a_run_behind_a_relay_is_answered_and_has_its_own_exit_status(
-    call: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
-    asks = call("run", "--wrap", "--json", "--", "bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x; exit 7")
+def test_a_run_behind_a_relay_is_answered_and_has_its_own_exit_status(house: House) -> None:
+    asks = house.call("run", "--wrap", "--json", "--", "bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x; exit 7")
     found = json.loads(asks.stdout)
     assert (asks.returncode, found["status"], found["kind"]) == (2, "waiting", "confirm"), asks
-    answered = call("attach", found["id"], "--answer", "y", "--exit-status")
+    answered = house.call("attach", found["id"], "--answer", "y", "--exit-status")
     assert answered.returncode == 7, answered
-    listed = call("attach", "--json")
+    listed = house.call("attach", "--json")
     assert json.loads(listed.stdout)["runs"][0]["command"][0] == "bash"
-    assert call("run", "--wrap", "--exit-status", "--", "sh", "-c", "kill -TERM $$").returncode == 143
-
-
-def test_help_has_an_example(call: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    text = call("wrap", "--help").stdout
-    assert "Example:" in text and "Exit codes:" in text
+    assert house.call("run", "--wrap", "--exit-status", "--", "sh", "-c", "kill -TERM $$").returncode == 143

@@ -10,7 +10,7 @@ import re
 import time
 from contextlib import suppress
 from enum import StrEnum
-from typing import Callable, Iterable, Sequence
+from typing import Iterable, Sequence
 
 from attrs import evolve, frozen
 
@@ -21,8 +21,6 @@ from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, Tmux
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.panes import ENDED, Pane, panes_of
-
-__all__ = ["LINES", "STATUS_S", "PaneFacts", "PaneLook", "ServerEnd", "facts", "many"]
 
 LINES = 200  # of a screen with its history
 STATUS_S = 0.2  # for tmux to collect the exit status of a dead pane's program: docs/tmux.md
@@ -65,15 +63,13 @@ class PaneLook:
     line_count: int | None = None  # rows of the history and of the screen, up to the last that is not blank
 
 
-def facts(
-    session: TmuxSession, binary: str = "tmux", lines: int = LINES, sleep: Callable[[float], None] = time.sleep
-) -> PaneLook:
+def facts(session: TmuxSession, lines: int = LINES) -> PaneLook:
     """What tmux reports now of a session of this boot, with its screen and its last `lines`.
 
     Waits up to `STATUS_S` for the status of a dead pane; after that an unknown status is None, not 0.  Never raises for
     external failures; ValueError for a session without an identity (`panes.find` may find it).
     """
-    server, identity = Server.of(session, binary), Identity.of(session.identity)
+    server, identity = Server.of(session), Identity.of(session.identity)
     found = _look(session, server, lines)
     if found.facts.place is Presence.GONE:
         found = _listed([session], server)[session.id]
@@ -85,15 +81,16 @@ def facts(
         stat = identity.uncollected()
         if stat is not None:  # it runs without its terminal, or tmux missed the signal of its end
             if stat.state == "Z":
-                _collect(session, server)
-            sleep(_AGAIN_S)
+                with suppress(TransportError):  # another child that ends has the server collect this one, too
+                    server.run(f"tmux:{session.name}", ["run-shell", "-b", ":"])
+            time.sleep(_AGAIN_S)
         found = _look(session, server, lines)
         if stat is None:  # tmux has collected it, so what it does not report now, it never will
             break
     return found
 
 
-def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, PaneLook]:
+def many(sessions: Iterable[TmuxSession]) -> dict[str, PaneLook]:
     """What tmux reports now of each session of this boot, by its id, without screens: one or two calls a server.
 
     A pane that has just ended may not have its status yet: `facts` waits for it.  Raises as `facts` does.
@@ -101,7 +98,7 @@ def many(sessions: Iterable[TmuxSession], binary: str = "tmux") -> dict[str, Pan
     found: dict[str, PaneLook] = {}
     servers: dict[Server, list[TmuxSession]] = {}
     for session in sessions:
-        servers.setdefault(Server.of(session, binary), []).append(session)
+        servers.setdefault(Server.of(session), []).append(session)
     for server, own in servers.items():
         found |= _listed(own, server)
         missing = [session for session in own if found[session.id].facts.place is Presence.GONE]
@@ -191,12 +188,6 @@ def _gone(why: str, server: ServerEnd, replaced: bool = False) -> PaneLook:
 
 def _unseen(error: TransportError) -> PaneLook:
     return PaneLook(PaneFacts(Presence.UNSEEN), ServerEnd.UNSEEN, error.why)
-
-
-def _collect(session: TmuxSession, server: Server) -> None:
-    """Make the server collect its children: a further child that ends signals it again."""
-    with suppress(TransportError):
-        server.run(f"tmux:{session.name}", ["run-shell", "-b", ":"])
 
 
 def _written(known: PaneFacts, rows: Sequence[str], format_says: str) -> str:

@@ -21,24 +21,19 @@ from stallkit.transports.base import Presence
 from stallkit_sessions.containers.container_events import ContainerFacts
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.end_facts import PaneFacts, ServerEnd
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session, Source, Status
+from stallkit_sessions.model import (
+    CRASHED,
+    DROP,
+    STOPPED,
+    Cause,
+    ExitRecord,
+    Order,
+    Session,
+    Source,
+    Status,
+    signal_name,
+)
 
-__all__ = [
-    "CRASHED",
-    "DROP",
-    "EndFacts",
-    "Finding",
-    "PATIENCE_S",
-    "STOPPED",
-    "THIRD",
-    "complete",
-    "event_of",
-    "explain",
-    "hints",
-    "start_command",
-]
-
-STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"  # each session has exactly one
 # Exit codes of docker run and podman run themselves rather than of the program: see their manuals, "Exit Status".
 _CLIENTS_OWN = range(125, 256)
 _NOT_RUN = 125  # by the client itself: no such image, a wrong option, a name that is taken
@@ -138,9 +133,9 @@ def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | N
     if container.place is Presence.THERE and not container.started:
         return Finding(Cause.NOT_STARTED, status, "its container could not start the program")
     if container.event_signal is not None and status is not None:
-        return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {_named(container.event_signal)}")
+        return Finding(Cause.SIGNALLED, status, f"its runtime was asked to send {signal_name(container.event_signal)}")
     if status is not None:
-        return Finding(Cause.EXITED, status, _exited(status, "its program"))
+        return Finding(Cause.EXITED, status, _exited(status))
     if container.place is Presence.GONE:
         return Finding(Cause.UNKNOWN, None, "its container ended and removed itself; how was not seen")
     if container.place is Presence.THERE and not container.running:
@@ -172,8 +167,8 @@ def _of_pane(facts: EndFacts, status: Status | None) -> Finding | None:
         lives = "; the process runs on without it" if facts.program_lives else ""
         return Finding(Cause.UNKNOWN, None, f"its terminal was closed, and tmux did not learn how it ended{lives}")
     if status.signal is not None:
-        return Finding(Cause.SIGNALLED, status, f"{_named(status.signal)} ended its program")
-    return Finding(Cause.EXITED, status, _exited(status, "its program"))
+        return Finding(Cause.SIGNALLED, status, f"{signal_name(status.signal)} ended its program")
+    return Finding(Cause.EXITED, status, _exited(status))
 
 
 def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
@@ -188,18 +183,10 @@ def _vanished(facts: EndFacts, status: Status | None) -> Finding | None:
     return Finding(cause, status, why)
 
 
-def _exited(status: Status, who: str) -> str:
+def _exited(status: Status) -> str:
     code = status.code or 0
-    also = f" itself, or {_named(code - 128)} ended it" if 128 < code < 128 + 65 else ""
-    return f"{who} exited with {code}{also}"
-
-
-def _named(number: int) -> str:
-    """A signal by its name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    also = f" itself, or {signal_name(code - 128)} ended it" if 128 < code < 128 + 65 else ""
+    return f"its program exited with {code}{also}"
 
 
 DYING_S = 0.5  # for a program that lost its terminal to end; after that it is reported as running

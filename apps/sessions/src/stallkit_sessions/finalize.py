@@ -13,7 +13,7 @@ from collections import defaultdict
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -27,13 +27,9 @@ from stallkit.signals.collect import remove_files
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.explain import EndFacts, Finding, event_of, explain
 from stallkit_sessions.model import Cause, ExitRecord, Session
-from stallkit_sessions.outbox import OutEvent, drain
 from stallkit_sessions.ports import listeners
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.register import OutEvent, Register, RunningSession
 from stallkit_sessions.worktree import worktree
-
-__all__ = ["EndedSession", "FOLDER", "NAME", "append", "finalize", "log_of", "write_out"]
-
 
 # --- the log in a session's own directory, ``.stallkit/runtime.log`` ---
 
@@ -76,12 +72,19 @@ def _ignore(at: int) -> None:
 _COMPLAINT = re.compile(r"error|denied|invalid|unknown|not found|no such", re.IGNORECASE)
 _SAID = 300  # characters of it
 LINES = 200  # kept of the last screen: a crash's trace and what led to it
-_SHARED = {
-    Cause.SERVER_ENDED: "server",
-    Cause.SERVER_CRASHED: "server",
-    Cause.SERVER_GONE: "server",
-    Cause.ENGINE_DIED: "engine",
-    Cause.MACHINE_RESTARTED: "machine",
+
+
+def _server(session: Session) -> str:
+    return str(Identity.of(session.identity).server)
+
+
+# What sessions that died of one cause at once have in common.
+_SHARED: dict[Cause, Callable[[Session], str]] = {
+    Cause.SERVER_ENDED: _server,
+    Cause.SERVER_CRASHED: _server,
+    Cause.SERVER_GONE: _server,
+    Cause.ENGINE_DIED: lambda session: session.engine or "",
+    Cause.MACHINE_RESTARTED: lambda session: session.boot,
 }
 
 
@@ -103,7 +106,13 @@ def finalize(register: Register, found: Iterable[EndedSession], now: float | Non
     `now` is the wall clock.  Raises StoreError: then the next look finds the rest again.
     """
     now = time.time() if now is None else now
-    explained = [(ended, finding) for ended in found if (finding := explain(_as_ordered(register, ended))) is not None]
+    explained = []
+    for ended in found:
+        current = register.get(ended.living.session.id)  # an order may have been written since the session was read
+        order = current.order if isinstance(current, RunningSession) else ended.facts.order
+        finding = explain(evolve(ended.facts, order=order))
+        if finding is not None:
+            explained.append((ended, finding))
     incidents = _incidents(register, explained)
     written = []
     for ended, finding in explained:
@@ -116,12 +125,6 @@ def finalize(register: Register, found: Iterable[EndedSession], now: float | Non
     return written
 
 
-def _as_ordered(register: Register, ended: EndedSession) -> EndFacts:
-    """The facts with the current order, which may have been written after the session was read."""
-    now = register.get(ended.living.session.id)
-    return evolve(ended.facts, order=now.order) if isinstance(now, RunningSession) else ended.facts
-
-
 def _incidents(register: Register, explained: Sequence[tuple[EndedSession, Finding]]) -> dict[str, str]:
     """The incident of each session, by its id, for those that died of the same cause."""
     together: dict[tuple[Cause, str], list[tuple[str, str]]] = defaultdict(list)
@@ -129,20 +132,13 @@ def _incidents(register: Register, explained: Sequence[tuple[EndedSession, Findi
         shared = _SHARED.get(finding.cause)
         if shared is not None:
             session = ended.living.session
-            together[finding.cause, _of_all(session, shared)].append((session.id, finding.why))
+            together[finding.cause, shared(session)].append((session.id, finding.why))
     numbers: dict[str, str] = {}
     for (cause, _), dead in together.items():
         if len(dead) > 1:
             number = register.incident([id for id, _ in dead], cause, dead[0][1])
             numbers |= {id: number for id, _ in dead if number is not None}
     return numbers
-
-
-def _of_all(session: Session, shared: str) -> str:
-    """A name for the cause that they have in common."""
-    if shared == "server":
-        return str(Identity.of(session.identity).server)
-    return session.engine or "" if shared == "engine" else session.boot
 
 
 def _record(register: Register, ended: EndedSession, finding: Finding, now: float) -> ExitRecord:
@@ -197,7 +193,7 @@ def _told(record: ExitRecord, lines: int | None) -> dict[str, Any]:
 
 def write_out(register: Register) -> int:
     """Write every pending event once, and return how many could not be written; they are tried again."""
-    return drain(register, _write)
+    return register.drain(_write)
 
 
 def _write(event: OutEvent) -> None:

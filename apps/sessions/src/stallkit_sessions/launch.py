@@ -27,20 +27,6 @@ from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.containers.runtimes import runtime_of
 from stallkit_sessions.model import Session
 
-__all__ = [
-    "Launch",
-    "SecretPipe",
-    "as_arguments",
-    "as_lines",
-    "as_script",
-    "check_variables",
-    "launch",
-    "on_descriptor",
-    "sourced",
-    "variables_again",
-]
-
-
 # --- variables on their way to a program that another process starts, such as a tmux server ---
 
 TAKEN_S = 10.0  # for the first process to read all of it, from its start
@@ -118,18 +104,13 @@ class SecretPipe:
     def delivered(self, ended: Callable[[], bool], within_s: float = TAKEN_S) -> None:
         """Return once all of it was read, or the program has `ended` before; else raise StartRefused."""
         deadline = time.monotonic() + within_s
-        while self._left():
+        while struct.unpack("i", fcntl.ioctl(self._reads, termios.FIONREAD, bytes(4)))[0]:  # bytes not yet read
             if ended():
                 return
             if time.monotonic() > deadline:
                 why = f"it did not take its variables within {within_s:g} s"
                 raise StartRefused(self._name, why, "see whether the machine is busy, and start it again")
             time.sleep(_AGAIN_S)
-
-    def _left(self) -> int:
-        """How many bytes were not read yet."""
-        count: int = struct.unpack("i", fcntl.ioctl(self._reads, termios.FIONREAD, bytes(4)))[0]
-        return count
 
 
 _OWN = ("STALLKIT_SESSION",)
@@ -147,7 +128,7 @@ class Launch:
     def delivered(self, identity: str) -> None:
         """Return once the program in that pane has its variables, or has ended.  Raises StartRefused."""
         if self.pipe is not None:
-            self.pipe.delivered(lambda: _ended(identity))
+            self.pipe.delivered(lambda: (stat := Identity.of(identity).uncollected()) is None or stat.ended)
 
 
 @contextmanager
@@ -195,11 +176,6 @@ def variables_again(session: Session) -> Variables:
     except (OSError, ValueError) as error:
         raise StartRefused(session.name, f"its variables cannot be read: {error}", "start it by hand") from None
     return found
-
-
-def _ended(identity: str) -> bool:
-    stat = Identity.of(identity).uncollected()
-    return stat is None or stat.ended
 
 
 def _argv(session: Session, path: str | None = None) -> list[str]:

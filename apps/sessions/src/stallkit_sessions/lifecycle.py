@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Callable
 
@@ -15,12 +15,12 @@ from stallkit.config import sessions_file
 from stallkit.errors import StallkitError, StartRefused, StoreError, TransportError
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.signals.collect import remove_files
-from stallkit.transports.base import Options, Presence
+from stallkit.transports.base import Presence
 from stallkit.variables import Variables
 from stallkit_sessions.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit_sessions.end_facts import facts
 from stallkit_sessions.finalize import finalize, write_out
-from stallkit_sessions.launch import launch, variables_again
+from stallkit_sessions.launch import Launch, launch, variables_again
 from stallkit_sessions.model import Cause, ExitRecord, Order, Session
 from stallkit_sessions.monitor_client import ask, ensure
 from stallkit_sessions.panes import NameTaken, begin, find, remove, respawn
@@ -28,22 +28,10 @@ from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.terminate import end_program
 from stallkit_sessions.witnesses import adopt, look_at_all
 
-__all__ = [
-    "GRACE_S",
-    "SIZE",
-    "clear",
-    "finalize_now",
-    "lasting",
-    "reconcile",
-    "start",
-    "start_in_place",
-    "stop",
-    "tidy",
-]
-
 SIZE = (120, 40)  # columns and rows of a terminal by default: agents draw for wide ones
 CLIENT_S, AGAIN_S = 10.0, 0.1  # for the client of a container that ended to end as well: podman's takes a second
 UP_S = 10.0  # for a container to run, or not to: after that its image may still be on its way
+Begun = tuple[str, int | None]  # the identity of what began, and its start in clock ticks since boot
 GRACE_S = 10.0  # for a program to end by itself after TERM, as docker stop gives it
 
 
@@ -70,21 +58,13 @@ def start(
         stop(register, held, Order.REPLACE)
         held = register.latest(session.name)
     session = register.claim(session, Process.ours())
-    try:
+
+    def begins(launched: Launch) -> Begun:
         if isinstance(held, ExitRecord):
             tidy(held)
-        _watched(tell)
-        with launch(session, variables) as launched:
-            identity, started = begin(session, launched.argv, size, launched.environment)
-            launched.delivered(identity)
-        _bound(register, session, identity, started)
-    except NameTaken:  # by a session that stallkit did not start
-        register.abandon(session.id)
-        raise
-    except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
-        _undo(register, session)
-        raise
-    begun = _begun(register, session, tell)
+        return begin(session, launched.argv, size, launched.environment)
+
+    begun = _claimed(register, session, variables, begins, tell)
     _await_container(register, session)
     return begun
 
@@ -96,17 +76,42 @@ def start_in_place(register: Register, record: ExitRecord, session: Session) -> 
     """
     variables = variables_again(session)
     session = register.claim(session, Process.ours())
+
+    def begins(launched: Launch) -> Begun:
+        return respawn(record.session, session.id, launched.argv, launched.environment)
+
+    begun = _claimed(register, session, variables, begins, lambda line: None)
+    _remove_container(record)
+    return begun
+
+
+def _claimed(
+    register: Register,
+    session: Session,
+    variables: Variables,
+    begins: Callable[[Launch], Begun],
+    tell: Callable[[str], object],
+) -> Session:
+    """Start a session that has its name and ports, and note that it runs; where that fails, nothing of it is left."""
     try:
-        _watched(_silent)
+        _watched(tell)
         with launch(session, variables) as launched:
-            identity, started = respawn(record.session, session.id, launched.argv, launched.environment)
+            identity, started = begins(launched)
             launched.delivered(identity)
-        _bound(register, session, identity, started)
-    except Exception:
+        if not register.bound(session.id, identity, started):
+            raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
+    except NameTaken:  # by a session that stallkit did not start
+        register.abandon(session.id)
+        raise
+    except Exception:  # an interrupt leaves the claim to the next command, which binds what runs, or gives it up
         _undo(register, session)
         raise
-    _remove_container(record)
-    return _begun(register, session, _silent)
+    write_out(register)
+    if not ask():  # the monitor may have just ended, as it had no sessions
+        _watched(tell)
+    found = register.get(session.id)
+    assert found is not None  # it was just bound
+    return found.session
 
 
 def _await_container(register: Register, session: Session) -> None:
@@ -125,24 +130,6 @@ def _await_container(register: Register, session: Session) -> None:
         if runtime.facts(session.container).running:
             return
         time.sleep(AGAIN_S)
-
-
-def _silent(line: str) -> None:
-    """Without a monitor its end is reported in less detail."""
-
-
-def _bound(register: Register, session: Session, identity: str, started: int | None) -> None:
-    if not register.bound(session.id, identity, started):
-        raise StartRefused(session.name, "its claim was given up meanwhile", "start it again")
-
-
-def _begun(register: Register, session: Session, tell: Callable[[str], object]) -> Session:
-    write_out(register)
-    if not ask():  # it may have just ended, as it had no sessions
-        _watched(tell)
-    found = register.get(session.id)
-    assert found is not None  # it was just bound
-    return found.session
 
 
 def stop(register: Register, living: RunningSession, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
@@ -258,7 +245,7 @@ def _on_its_socket(session: Session) -> Session:
 def _undo(register: Register, session: Session) -> None:
     """Stop what a failed start left running, and give up its claim, as far as tmux and the runtime answer."""
     with suppress(StallkitError):
-        found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
+        found = find(session.id, session.options)
         if found is not None:
             begun = evolve(session, identity=found[0], pane_started=found[1])
             end_program(begun, 0)
@@ -274,17 +261,13 @@ def reconcile() -> None:
 
     Raises StoreError.
     """
-    if not sessions_file().exists():
-        return
-    register = Register(sessions_file())
-    try:
-        finalize_now(register)
-        if register.living():
-            ensure()
-            if not ask():  # one that was just killed may still have held its lock
+    if sessions_file().exists():
+        with closing(Register(sessions_file())) as register:
+            finalize_now(register)
+            if register.living():
                 ensure()
-    finally:
-        register.close()
+                if not ask():  # one that was just killed may still have held its lock
+                    ensure()
 
 
 def _watched(tell: Callable[[str], object]) -> None:

@@ -13,17 +13,16 @@ from typing import Callable, Mapping, Sequence
 from stallkit.config import sessions_file
 from stallkit.errors import SessionGone, UnknownProgram
 from stallkit.probes.procfs import boot_id
-from stallkit.transports.base import Options, Transport
+from stallkit.transports.base import Transport
 from stallkit.transports.targets import open_target
 from stallkit.transports.tmux.identity import Identity, valid_name
 from stallkit.variables import Variables, read_variables
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN, kept
+from stallkit_sessions.containers.runtimes import container_name
 from stallkit_sessions.launch import check_variables
 from stallkit_sessions.lifecycle import GRACE_S, SIZE, clear, finalize_now, start, stop
-from stallkit_sessions.model import ExitRecord, Sandboxed, Session, container_name
+from stallkit_sessions.model import ExitRecord, Sandboxed, Session
 from stallkit_sessions.register import Register, RunningSession
-
-__all__ = ["Sessions"]
 
 _ENGINES = (None, DOCKER, PODMAN, BWRAP)
 
@@ -97,7 +96,11 @@ class Sessions:
             raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
         if askpass and engine is not None:
             raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
-        variables = env if isinstance(env, Variables) else _variables(env or {}, env_files)
+        if isinstance(env, Variables):
+            variables = env
+        else:
+            given = [f"{name}={value}" for name, value in (env or {}).items()]
+            variables = read_variables(given, env_files, os.environ)
         place = Path(directory).expanduser().resolve()
         if engine is None and shutil.which(command[0]) is None and not (place / command[0]).exists():
             why, todo = f"no program {command[0]!r} is installed", "check the command, or name its path"
@@ -148,9 +151,7 @@ class Sessions:
         found = self._found(name)
         if not isinstance(found, RunningSession) or not found.bound:
             raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
-        session = found.session
-        options = Options(session.tmux_socket_name, session.tmux_socket_path)
-        return open_target(f"tmux:{Identity.of(session.identity).pane}", options)
+        return open_target(f"tmux:{Identity.of(found.session.identity).pane}", found.session.options)
 
     def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
         """End a session: program, record, then pane and container; for one that ended, remove what it left.
@@ -168,7 +169,3 @@ class Sessions:
     def _found(self, name: str) -> RunningSession | ExitRecord | None:
         finalize_now(self._register)
         return self._register.latest(name)
-
-
-def _variables(values: Mapping[str, str], files: Sequence[str | Path]) -> Variables:
-    return read_variables([f"{name}={value}" for name, value in values.items()], files, os.environ)

@@ -19,8 +19,6 @@ from stallkit.toml_file import TomlError, TomlFile, parse_toml, structured
 from stallkit.variables import shell_name
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
 
-__all__ = ["GIVEN", "PROXIES", "SKILLS", "SOCKET_PLACE", "TOOLS", "Manifest", "Mount", "Proxies", "read_manifest"]
-
 # Where a sandbox finds what is always in it: the socket of its notices, what it is told, its tools and skills.
 SOCKET_PLACE, GIVEN, TOOLS, SKILLS = "/run/stallkit", "/opt/stallkit", "/opt/stallkit-tools", "/opt/stallkit-skills"
 PROXIES = "proxies"  # a network of bubblewrap's own, in which nothing but the proxies is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from enum import StrEnum
 from typing import Any
 
@@ -9,9 +10,10 @@ from attrs import field, frozen
 
 from stallkit.json_form import NEWER
 from stallkit.short_repr import short_repr
-from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
+from stallkit.transports.base import Options
 
-__all__ = ["Cause", "ExitRecord", "Order", "Sandboxed", "Session", "Source", "Status", "container_name"]
+STOPPED, CRASHED, DROP = "session_stopped", "session_crashed", "session_drop"
+FINAL = frozenset({STOPPED, CRASHED, DROP})  # the events that end a session: each has exactly one
 
 
 class Cause(StrEnum):
@@ -52,6 +54,14 @@ class Status:
     signal: int | None = None
 
 
+def signal_name(number: int) -> str:
+    """A signal by its name; those without one are called "signal 36"."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 @frozen
 class Sandboxed:
     """Of a session that a manifest describes (docs/sandboxes.md)."""
@@ -71,46 +81,35 @@ class Session:
     directory: str
     started_at: float  # seconds of the wall clock
     boot: str  # which start of the machine this was
-    engine: str | None = None  # DOCKER, PODMAN or BWRAP
+    engine: str | None = None  # docker, podman or bwrap
     image: str | None = None
     container: str | None = None  # its name, with a random part
     engine_options: tuple[str, ...] = ()  # words for the runtime's `run`, as they were given
     engine_environment: tuple[tuple[str, str], ...] = ()  # selects the runtime: `runtime_call.kept`
     ports: tuple[int, ...] = ()
     relayed: bool = field(default=False, metadata=NEWER)  # its program runs behind a `stallkit wrap`
-    size: tuple[int, int] | None = field(
-        default=None, metadata=NEWER
-    )  # columns and rows of its terminal, when it was started
+    size: tuple[int, int] | None = field(default=None, metadata=NEWER)  # columns and rows of its terminal, at its start
     tmux_socket_name: str | None = None
     tmux_socket_path: str | None = None
     identity: str = ""  # "SERVER-PID SERVER-START %PANE PANE-PID", by transports.tmux.format; "" until it is bound
     pane_started: int | None = None  # clock ticks since boot, of the process in the pane: a pid alone may be reused
     hooks: bool = field(default=False, metadata=NEWER)  # an agent that says more of itself: `signals.collect`
     askpass: bool = field(default=False, metadata=NEWER)  # git, ssh and sudo in it ask by stallkit's askpass program
-    env: tuple[str, ...] = field(
-        default=(), metadata=NEWER
-    )  # names of variables that it was given; their values are kept nowhere
-    env_files: tuple[str, ...] = field(
-        default=(), metadata=NEWER
-    )  # files of variables, which another start reads again
+    env: tuple[str, ...] = field(default=(), metadata=NEWER)  # names of its variables, whose values are kept nowhere
+    env_files: tuple[str, ...] = field(default=(), metadata=NEWER)  # of variables, which another start reads again
     sandbox: Sandboxed | None = field(default=None, metadata=NEWER)
 
     __repr__ = short_repr("name", "id")
 
     @property
-    def boxed(self) -> bool:
-        """Whether its container or sandbox has only what its manifest names."""
-        return self.sandbox is not None
+    def options(self) -> Options:
+        """How its tmux server is reached."""
+        return Options(self.tmux_socket_name, self.tmux_socket_path)
 
     @property
     def sealed(self) -> bool:
         """Whether no key goes in, whoever presses it."""
         return self.sandbox is not None and self.sandbox.sealed
-
-
-def container_name(name: str, id: str, engine: str | None) -> str | None:
-    """The name of a session's container; None where it has none."""
-    return f"stallkit-{name}-{id}" if engine in (DOCKER, PODMAN) else None
 
 
 @frozen

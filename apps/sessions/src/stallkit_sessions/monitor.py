@@ -29,8 +29,6 @@ from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.server_monitors import ServerMonitors
 from stallkit_sessions.witnesses import adopt, look
 
-__all__ = ["Monitor", "main"]
-
 PACE_S = 1.0  # between two looks
 SOON_S = 0.05  # ... while it waits for a witness
 ORDER_S = 30.0  # for an order to take effect, after the process that carried it out was killed
@@ -118,7 +116,8 @@ class Monitor:
         self._since = {one.session.id: self._since.get(one.session.id, now) for one in suspects}
         self._puzzling &= self._since.keys()
         ended = await asyncio.gather(*(asyncio.to_thread(look, one, self._servers.heard(one)) for one in suspects))
-        await asyncio.to_thread(self._finalize, self._ready(ended, now))
+        ready = [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
+        await asyncio.to_thread(self._finalize, ready)
         await asyncio.to_thread(self._withdraw, [one for one in bound if one.session.id not in self._since], now)
         return bool(livings)
 
@@ -129,10 +128,6 @@ class Monitor:
         for id, since in self._orphaned.items():
             if now - since >= self._order_s:
                 self._register.order(id, None)
-
-    def _ready(self, ended: Iterable[EndedSession], now: float) -> list[EndedSession]:
-        """Those that no witness can add to; sessions that died of the same cause are complete together."""
-        return [one for one in ended if complete(one.facts, now - self._since[one.living.session.id])]
 
     def _finalize(self, ended: list[EndedSession]) -> None:
         written = {record.session.id for record in finalize(self._register, ended)}

@@ -8,8 +8,6 @@ from stallkit import daemon, daemon_socket, private
 from stallkit.config import state_dir
 from stallkit.errors import StoreError
 
-__all__ = ["LOCK", "SOCKET", "ask", "ensure", "held"]
-
 LOCK, SOCKET, LOG = "warden.lock", "warden.sock", "monitor.log"  # the first version's names
 ANSWER_S = 8.0  # longer than it waits for the last witness (`explain.PATIENCE_S`)
 

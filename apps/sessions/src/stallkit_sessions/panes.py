@@ -19,27 +19,12 @@ from stallkit.transports.tmux.format import FOLDER, SEALED, Frame
 from stallkit.transports.tmux.identity import IDENTITY, Identity, valid_name
 from stallkit.transports.tmux.pane import DRAINED
 
-__all__ = [
-    "ENDED",
-    "NameTaken",
-    "Pane",
-    "StartError",
-    "begin",
-    "find",
-    "panes_of",
-    "remove",
-    "respawn",
-    "unpiped",
-]
-
 MARK = "@stallkit_session"  # our own pane option: the session that the pane was made for
 ENDED = "#{pane_dead_status},#{pane_dead_signal}"
 
 START_S = 10.0  # for a start, perhaps the server's own, which reads the user's configuration first
 _AGAIN_S = 0.02
 _REMOVED = "stallkit-removed"
-# Without `.` and `:`, which tmux changes, and without its wildcards, special names and formats; not an option by its
-# first character; valid in the name of a container, a file and a branch.
 
 
 class StartError(TransportError):
@@ -53,11 +38,7 @@ class NameTaken(StartError):
 
 
 def begin(
-    session: TmuxSession,
-    argv: Sequence[str],
-    size: tuple[int, int],
-    environment: Mapping[str, str],
-    binary: str = "tmux",
+    session: TmuxSession, argv: Sequence[str], size: tuple[int, int], environment: Mapping[str, str]
 ) -> tuple[str, int | None]:
     """Start a program (argv) in a new tmux session; returns its identity, and its start in clock ticks since boot.
 
@@ -70,7 +51,7 @@ def begin(
     if not valid_name(session.name) or not argv:
         what = f"{session.name!r} is not a name for a session: letters, digits, _ and -, 64 at most"
         raise ValueError(what if argv else "there is no program to start")
-    target, at, server = f"tmux:{session.name}", f"={session.name}:", Server.of(session, binary)
+    target, at, server = f"tmux:{session.name}", f"={session.name}:", Server.of(session)
     made = ["new-session", "-d", "-P", "-F", IDENTITY, "-s", session.name, "-x", str(size[0]), "-y", str(size[1])]
     commands = [
         [*made, "--", *_words(session.id, argv, environment)],
@@ -86,7 +67,8 @@ def begin(
         identity = Identity.of(started)
         if identity.pane != marked:  # a hook of the user made another pane the current one in between
             kept = [*_kept(identity.pane, session.id, session.sealed), *_named(identity.pane, session.directory)]
-            for command in [*kept, *_not_kept(marked)]:
+            marks = ("remain-on-exit", MARK, SEALED, FOLDER, DRAINED)
+            for command in [*kept, *(["set-option", "-p", "-u", "-t", marked, mark] for mark in marks)]:
                 server.run(target, command)
     except (CaptureTimeout, TransportUnavailable):
         raise
@@ -98,7 +80,7 @@ def begin(
 
 
 def respawn(
-    ended: TmuxSession, identifier: str, argv: Sequence[str], environment: Mapping[str, str], binary: str = "tmux"
+    ended: TmuxSession, identifier: str, argv: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[str, int | None]:
     """Start a program in the pane that a session left, for the session of this id; returns what `begin` does.
 
@@ -117,7 +99,7 @@ def respawn(
     ]
     same = f"#{{&&:#{{pane_dead}},#{{==:{IDENTITY},{identity}}}}}"
     words = ["if-shell", "-F", "-t", at, same, " ; ".join(map(_line, commands)), "display-message -p other"]
-    answer = Server.of(ended, binary).read(target, _line(words)).strip()
+    answer = Server.of(ended).read(target, _line(words)).strip()
     if answer == "other":
         raise StartError(target, "another process or server has its place now", "look again")
     try:
@@ -182,18 +164,18 @@ def panes_of(server: Server) -> list[Pane] | None:
         raise TransportError(server.name, f"its answer was cut: {error}", "look again") from error
 
 
-def find(identifier: str, options: Options, binary: str = "tmux") -> tuple[str, int | None] | None:
+def find(identifier: str, options: Options) -> tuple[str, int | None] | None:
     """The pane that was made for the session of this id, in the form of `begin`; None where there is none.
 
     Raises TransportError where looking failed.
     """
-    for pane in panes_of(Server(options, binary)) or ():
+    for pane in panes_of(Server(options)) or ():
         if pane.mark == identifier:
             return _begun(pane.identity)
     return None
 
 
-def remove(session: TmuxSession, binary: str = "tmux") -> bool:
+def remove(session: TmuxSession) -> bool:
     """Remove the pane of a session, and with its last pane the tmux session; whether it existed.
 
     Panes that a user opened beside it stay, and so does another session that has its name or pane by now.  A program
@@ -205,7 +187,7 @@ def remove(session: TmuxSession, binary: str = "tmux") -> bool:
     kill = f"display-message -p -t {identity.pane} {_REMOVED} ; kill-pane -t {identity.pane}"
     words = ["if-shell", "-F", "-t", identity.pane, same, kill, "display-message -p other"]
     try:
-        return _REMOVED in Server.of(session, binary).read(target, _line(words))
+        return _REMOVED in Server.of(session).read(target, _line(words))
     except NoServer as error:
         if identity.server_lives(session.pane_started):
             raise lost_socket(target, identity.server.pid) from error
@@ -236,11 +218,6 @@ def unpiped(at: str) -> str:
     """The line of commands that takes our pipe from a pane; a session of ours gets back the one that it began with."""
     drained = " ; ".join(map(_line, _drained(at)))
     return _line(["if-shell", "-F", "-t", at, f"#{{{MARK}}}", drained, _line(["pipe-pane", "-t", at])])
-
-
-def _not_kept(at: str) -> list[list[str]]:
-    """The commands that undo it."""
-    return [["set-option", "-p", "-u", "-t", at, name] for name in ("remain-on-exit", MARK, SEALED, FOLDER, DRAINED)]
 
 
 def _start_error(error: TransportError, target: str) -> StartError:

@@ -12,8 +12,6 @@ from typing import Any, Collection, Iterable
 
 from stallkit.probes.procfs import PROC, all_pids, stat_of
 
-__all__ = ["any_free", "free", "listeners"]
-
 LAST = 65_535
 SEARCH_S = 0.1  # to find the processes of listeners: with thousands of processes a diagnosis must not wait
 TRIES = 100

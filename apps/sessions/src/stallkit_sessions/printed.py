@@ -10,12 +10,7 @@ from stallkit_sessions.cli.panel import PrintedEnd
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.runs.run import RunResult
 
-__all__ = ["PRINTED"]
-
-_VALUES: Mapping[str, type] = {
-    "exit-record": ExitRecord,
-    "run": RunResult,
-}
+_VALUES: Mapping[str, type] = {"exit-record": ExitRecord, "run": RunResult}
 
 _END: Shape = {"version": "version", "&": PrintedEnd}
 _ENDED: Shape = {"target": "text", "ended": _END}  # of a session that was started, and that is over

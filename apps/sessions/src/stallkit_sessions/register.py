@@ -1,46 +1,62 @@
-"""The register of sessions: their names and ports, orders, how each ended, and the events about them.
+"""The register of sessions: their names and ports, orders, last screens, how each ended, and the events about them.
 
 One SQLite file for each user.  The database enforces that a name or a port belongs to one running session at a time,
-and that a session ends once.  A change and its event are written in one transaction.  All text passes the redactor,
-except what is needed to find things again: directory, socket, identity, container.
+and that a session ends once.  A change and its event are written in one transaction, and the event goes from there to
+the logs: so kill -9 loses none.  All text passes the redactor, except what is needed to find things again: directory,
+socket, identity, container.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from attrs import evolve, frozen
 
+from stallkit import daemon
 from stallkit.database import Database
-from stallkit.errors import StartRefused
+from stallkit.errors import StallkitError, StartRefused, StoreError
 from stallkit.jsonio import structure, unstructure
 from stallkit.probes.procfs import Process
 from stallkit.redact.redact import redact, redact_all, redact_words
-from stallkit_sessions import outbox, ports
-from stallkit_sessions.model import Cause, ExitRecord, Order, Session
-from stallkit_sessions.outbox import FINAL, OutEvent
+from stallkit_sessions import ports
+from stallkit_sessions.model import FINAL, Cause, ExitRecord, Order, Session
 
-__all__ = [
-    "RunningSession",
-    "Register",
-    "SIGHTS",
-    "Sight",
-    "LastScreens",
-    "either_of",
-    "living_of",
-    "packed",
-    "plain",
-    "session_of",
-]
+BUSY_S = 30.0  # to wait for other writers: a hundred sessions may start at once, on a machine with other work
+KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
+MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
+VERDICTS = 5  # of a session: the last ones that differ
+_LIVING = "state in ('starting', 'running')"
+_EVENT = "id, name, session, target, directory, facts, at"  # the columns of an `OutEvent`
+_SCHEMA = f"""
+create table if not exists session (
+    number integer primary key, id text not null unique, name text not null, state text not null,
+    session text not null, pid integer not null, ticks integer not null,
+    "order" text, ready_at real, incident text, cause text, ended_at real, record text
+);
+create unique index if not exists one_of_a_name on session (name) where {_LIVING};
+create index if not exists of_a_name on session (name, number);
+create table if not exists port (number integer primary key, session text not null);
+create table if not exists event (
+    number integer primary key, id text not null unique, session text, name text not null, target text not null,
+    directory text, facts text not null, at real not null, written integer not null default 0
+);
+create unique index if not exists one_end on event (session)
+    where name in ('session_stopped', 'session_crashed', 'session_drop');
+create unique index if not exists once on event (session, name) where session is not null;
+create index if not exists unwritten on event (number) where not written;
+create table if not exists sight (
+    session text primary key, lines text not null, verdicts text not null, at real not null
+);
+"""
 
-
-# --- the tables of the register ---
+Look = tuple[str, Sequence[str], dict[str, Any] | None, float]  # id, rows, verdict, and when, by the wall clock
 
 
 @frozen
@@ -55,57 +71,6 @@ class RunningSession:
     incident: str | None = None  # from a process that was killed while it wrote its end
 
 
-def session_of(row: sqlite3.Row) -> Session:
-    """The session of a row, as it was kept."""
-    return structure(json.loads(row["session"]), Session)
-
-
-def living_of(row: sqlite3.Row) -> RunningSession:
-    """The row of one that has not ended."""
-    return RunningSession(
-        session=session_of(row),
-        bound=row["state"] == "running",
-        claimed_by=Process(row["pid"], row["ticks"]),
-        order=row["order"] and Order(row["order"]),
-        ready_at=row["ready_at"],
-        incident=row["incident"],
-    )
-
-
-def either_of(row: sqlite3.Row) -> RunningSession | ExitRecord:
-    """The value of any row."""
-    if row["state"] != "ended":
-        return living_of(row)
-    return structure(json.loads(row["record"]), ExitRecord)
-
-
-def packed(value: Session | ExitRecord) -> str:
-    """As JSON in ASCII, which holds any path; redacted, except what finds things again."""
-    plain = session = unstructure(value)
-    if isinstance(value, ExitRecord):
-        session = plain["session"]
-        plain = {**redact_all(plain), "session": session}
-        if value.screen is not None:  # together: a secret may begin on one line and end on another
-            plain["screen"] = redact("\n".join(value.screen)).split("\n")
-    for words in ("command", "engine_options"):  # together: one word may name what the next one is
-        if session[words]:
-            session[words] = redact_words(session[words])
-    return json.dumps(plain)
-
-
-def plain(text: str) -> str:
-    """The text as SQLite can hold it: surrogates for invalid bytes are escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-VERDICTS = 5  # of a session: the last ones that differ
-SIGHTS = """
-create table if not exists sight (
-    session text primary key, lines text not null, verdicts text not null, at real not null
-);
-"""
-
-
 @frozen
 class Sight:
     """The last look at a session, redacted."""
@@ -115,74 +80,17 @@ class Sight:
     at: float  # seconds of the wall clock
 
 
-class LastScreens:
-    """The sights, on a connection of their own, which does not wait for the disk."""
+@frozen
+class OutEvent:
+    """An event that is not yet in all its logs."""
 
-    def __init__(self, base: Database) -> None:
-        self._base = base
-        self._redacted: dict[str, tuple[Sequence[str], str]] = {}  # so that an unchanged screen is not redacted again
-
-    def keep(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
-        """Write down looks at running sessions: id, lines, verdict, when; other ids are ignored."""
-        rows = [(id, self._masked(id, lines), verdict, at) for id, lines, verdict, at in looks]
-        with self._base.writing() as base:
-            alive = {row["id"] for row in base.execute("select id from session where state in ('starting', 'running')")}
-            for id, lines, verdict, at in rows:
-                if id not in alive:
-                    continue
-                row = base.execute("select verdicts from sight where session = ?", (id,)).fetchone()
-                known = json.loads(row["verdicts"]) if row else []
-                base.execute(
-                    "insert or replace into sight values (?, ?, ?, ?)",
-                    (id, lines, json.dumps(_added(known, verdict)), at),
-                )
-        self._redacted = {id: shown for id, shown in self._redacted.items() if id in alive}
-
-    def of(self, id: str) -> Sight | None:
-        """Its last sight; None where it has ended, or was not looked at yet."""
-        with self._base.reading() as base:
-            row = base.execute("select * from sight where session = ?", (id,)).fetchone()
-        if row is None:
-            return None
-        return Sight(tuple(json.loads(row["lines"])), tuple(json.loads(row["verdicts"])), row["at"])
-
-    def close(self) -> None:
-        """Close the file."""
-        self._base.close()
-
-    def _masked(self, id: str, lines: Sequence[str]) -> str:
-        before = self._redacted.get(id)
-        if before is None or before[0] != lines:
-            # Together: a secret may begin on one line and end on another.
-            before = self._redacted[id] = (lines, json.dumps(redact("\n".join(lines)).split("\n")))
-        return before[1]
-
-
-def _added(known: list[dict[str, Any]], verdict: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The verdicts with one more; one equal to the last replaces it."""
-    if verdict is None:
-        return known
-    last = known[-1] if known else {}
-    alike = known and all(last.get(key) == verdict.get(key) for key in ("state", "kind", "signature"))
-    return [*(known[:-1] if alike else known), redact_all(verdict)][-VERDICTS:]
-
-
-BUSY_S = 30.0  # to wait for other writers: a hundred sessions may start at once, on a machine with other work
-KEPT, KEPT_S = 20, 30 * 86_400.0  # records of a name: this many, and all that are younger
-MOST = 1_000  # ... but never more than this: a session that dies every second must not fill the disk
-_LIVING = "state in ('starting', 'running')"
-_SCHEMA = f"""
-create table if not exists session (
-    number integer primary key, id text not null unique, name text not null, state text not null,
-    session text not null, pid integer not null, ticks integer not null,
-    "order" text, ready_at real, incident text, cause text, ended_at real, record text
-);
-create unique index if not exists one_of_a_name on session (name) where {_LIVING};
-create index if not exists of_a_name on session (name, number);
-create table if not exists port (number integer primary key, session text not null);
-{outbox.SCHEMA}
-{SIGHTS}
-"""
+    id: str  # random; also in the logs, so that no event is written twice
+    name: str  # session_started, session_ready, start_timeout, incident, or one of FINAL
+    session: str | None  # Session.id; None for an incident, which has several
+    target: str  # Session.name
+    directory: str | None  # of the session
+    facts: dict[str, Any]
+    at: float  # seconds of the wall clock, when it happened
 
 
 class Register:
@@ -194,21 +102,19 @@ class Register:
         With `or_copy`, one that cannot be written is read into memory, and `unwritable` says why.
         """
         self.path, self._most = path, most
-        self._base = Database(path, "register", [_SCHEMA], busy_s=BUSY_S, or_copy=or_copy)
+        self._base = self._quick = Database(path, "register", [_SCHEMA], busy_s=BUSY_S, or_copy=or_copy)
         self.unwritable = self._base.unwritable
-        if self.unwritable is not None:
-            self._sights = LastScreens(self._base)
-            return
-        try:
-            self._sights = LastScreens(Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S))
-        except BaseException:
-            self._base.close()
-            raise
+        if self.unwritable is None:
+            try:  # last screens need not wait for the disk
+                self._quick = Database(path, "register", [_SCHEMA], durable=False, busy_s=BUSY_S)
+            except BaseException:
+                self._base.close()
+                raise
 
     def close(self) -> None:
         """Close the file."""
         self._base.close()
-        self._sights.close()
+        self._quick.close()
 
     # --- from the claim of a name to the end ---
 
@@ -227,7 +133,7 @@ class Register:
         with self._base.writing() as base:
             row = base.execute(f"select * from session where name = ? and {_LIVING}", (session.name,)).fetchone()
             if row is not None:
-                raise _taken(living_of(row))
+                raise _taken(_running(row))
             session = evolve(session, ports=self._ports(base, session))
             base.execute(
                 "insert into session (id, name, state, session, pid, ticks) values (?, ?, 'starting', ?, ?, ?)",
@@ -252,7 +158,7 @@ class Register:
             raise StartRefused(session.name, error.strerror or str(error), "free a port") from error
         return tuple(port or next(chosen) for port in session.ports)
 
-    def bound(self, id: str, identity: str, pane_started: int | None = None, container: str | None = None) -> bool:
+    def bound(self, id: str, identity: str, pane_started: int | None = None) -> bool:
         """Note that it runs, and where; adds the event session_started.
 
         False where the claim was given up, or bound before: then the caller must stop what it just started.
@@ -261,13 +167,10 @@ class Register:
             row = self._of(base, id, "state = 'starting'")
             if row is None:
                 return False
-            session: Session = session_of(row)
-            session = evolve(
-                session, identity=identity, pane_started=pane_started, container=container or session.container
-            )
+            session = evolve(_session(row), identity=identity, pane_started=pane_started)
             base.execute("update session set state = 'running', session = ? where id = ?", (packed(session), id))
             kept = ("command", "engine", "image", "container", "ports", "tmux_socket_name", "tmux_socket_path")
-            return _put(base, row, "session_started", {key: getattr(session, key) for key in kept})
+            return _put(base, "session_started", {key: getattr(session, key) for key in kept}, row)
 
     def abandon(self, id: str) -> bool:
         """Give up a claim before it was bound: name and ports are free again.
@@ -302,13 +205,14 @@ class Register:
             if row is None:
                 return False
             base.execute("update session set ready_at = ? where id = ?", (time.time(), id))
-            return _put(base, row, "session_ready", {"after_s": round(time.time() - session_of(row).started_at, 3)})
+            after_s = round(time.time() - _session(row).started_at, 3)
+            return _put(base, "session_ready", {"after_s": after_s}, row)
 
     def start_timeout(self, id: str, why: str) -> bool:
         """Add the event start_timeout: the session runs, its prompt is missing; False after its end, or done before."""
         with self._base.writing() as base:
             row = self._of(base, id, _LIVING)
-            return row is not None and _put(base, row, "start_timeout", {"why": why})
+            return row is not None and _put(base, "start_timeout", {"why": why}, row)
 
     def end(self, record: ExitRecord, event: str, facts: dict[str, Any]) -> bool:
         """Write down how it ended, free its name and its ports, and add its final event, all in one transaction.
@@ -328,7 +232,7 @@ class Register:
                 (record.cause, record.ended_at, record.incident, packed(record), id),
             )
             _forget(base, id)
-            if not _put(base, row, event, facts):
+            if not _put(base, event, facts, row):
                 raise AssertionError(f"session {id} has an end, and runs")  # rolls back
             _prune(base, record.session.name, self._most)
             return True
@@ -349,19 +253,81 @@ class Register:
             incident = known or secrets.token_hex(4)
             base.executemany("update session set incident = ? where id = ?", [(incident, row["id"]) for row in living])
             if known is None:
-                names = [row["name"] for row in living]
-                outbox.put(base, "incident", {"incident": incident, "cause": str(cause), "why": why, "sessions": names})
+                facts = {"incident": incident, "cause": str(cause), "why": why}
+                _put(base, "incident", {**facts, "sessions": [row["name"] for row in living]})
             return incident
 
     # --- what was last seen of it ---
 
-    def saw(self, looks: Iterable[tuple[str, Sequence[str], dict[str, Any] | None, float]]) -> None:
-        """Keep what looks showed, for the records: id, lines, verdict, seconds of the wall clock.  Without fsync."""
-        self._sights.keep(looks)
+    def saw(self, looks: Iterable[Look]) -> None:
+        """Keep what looks at running sessions showed, for the records; other ids are ignored.  Without fsync."""
+        # Redacted together: a secret may begin on one line and end on another.
+        rows = [(id, json.dumps(redact("\n".join(lines)).split("\n")), verdict, at) for id, lines, verdict, at in looks]
+        with self._quick.writing() as base:
+            alive = {row["id"] for row in base.execute(f"select id from session where {_LIVING}")}
+            for id, shown, verdict, at in rows:
+                if id in alive:
+                    row = base.execute("select verdicts from sight where session = ?", (id,)).fetchone()
+                    verdicts = json.dumps(_added(json.loads(row["verdicts"]) if row else [], verdict))
+                    base.execute("insert or replace into sight values (?, ?, ?, ?)", (id, shown, verdicts, at))
 
     def sight(self, id: str) -> Sight | None:
-        """The last sight of a running session."""
-        return self._sights.of(id)
+        """The last sight of a running session; None where it has ended, or was not looked at yet."""
+        with self._quick.reading() as base:
+            row = base.execute("select * from sight where session = ?", (id,)).fetchone()
+        if row is None:
+            return None
+        return Sight(tuple(json.loads(row["lines"])), tuple(json.loads(row["verdicts"])), row["at"])
+
+    # --- events on their way out ---
+
+    def pending(self) -> list[OutEvent]:
+        """The events that are not in all their logs, oldest first."""
+        with self._base.reading() as base:
+            rows = base.execute(f"select {_EVENT} from event where not written order by number").fetchall()
+        plain = [dict(row) for row in rows]
+        for one in plain:
+            one["facts"] = json.loads(one["facts"])
+            one["directory"] = one["directory"] and json.loads(one["directory"])  # as JSON, since it need not be UTF-8
+        return [OutEvent(**one) for one in plain]
+
+    def written(self, id: str) -> None:
+        """Note that the logs hold an event."""
+        with self._base.writing() as base:
+            base.execute("update event set written = 1 where id = ?", (id,))
+
+    def drain(self, write: Callable[[OutEvent], None]) -> int:
+        """Write out the pending events, oldest first, and return how many are left.
+
+        One process at a time does so; another waits a moment, since a stopped one must not delay it.  `write` must
+        check whether the log has the event's id, since a process may have been killed after its write.  Where it raises
+        a StallkitError or an OSError, the event stays, and so do the later ones of its session: their order is kept.
+        """
+        if not self.pending():
+            return 0
+        path = self.path.with_name(self.path.name + ".outbox")
+        try:
+            lock = daemon.lock(path)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise StoreError("register", str(path), why, "check that it can be written") from error
+        if lock is not None:
+            try:
+                self._write_out(write)
+            finally:
+                os.close(lock)
+        return len(self.pending())
+
+    def _write_out(self, write: Callable[[OutEvent], None]) -> None:
+        stuck: set[str] = set()
+        for event in self.pending():
+            if event.session not in stuck:
+                try:
+                    write(event)
+                except (StallkitError, OSError):
+                    stuck |= {event.session} if event.session else set()
+                else:
+                    self.written(event.id)
 
     # --- reading ---
 
@@ -376,17 +342,14 @@ class Register:
     def living(self) -> list[RunningSession]:
         """All that have not ended, in the order of their start."""
         with self._base.reading() as base:
-            return [living_of(row) for row in base.execute(f"select * from session where {_LIVING} order by number")]
+            return [_running(row) for row in base.execute(f"select * from session where {_LIVING} order by number")]
 
     def listing(self) -> list[RunningSession | ExitRecord]:
         """Each name's latest, by name."""
         with self._base.reading() as base:
+            latest = "select max(number) from session group by name"
             return [
-                either_of(row)
-                for row in base.execute(
-                    "select * from session where number in (select max(number) from session group by name)"
-                    " order by name"
-                )
+                _either(row) for row in base.execute(f"select * from session where number in ({latest}) order by name")
             ]
 
     def records(self, name: str | None = None, limit: int = 20) -> list[ExitRecord]:
@@ -411,27 +374,60 @@ class Register:
                 count += 1
         return count
 
-    def pending(self) -> list[OutEvent]:
-        """The pending events, oldest first."""
-        with self._base.reading() as base:
-            return outbox.pending(base)
-
-    def written(self, id: str) -> None:
-        """Note that the logs hold an event."""
-        with self._base.writing() as base:
-            outbox.written(base, id)
-
     def _first(self, where: str, value: str) -> RunningSession | ExitRecord | None:
+        held = value.encode("utf-8", "backslashreplace").decode()  # as SQLite can hold it
         with self._base.reading() as base:
-            row = base.execute(
-                f"select * from session where {where} order by number desc limit 1", (plain(value),)
-            ).fetchone()
-        return None if row is None else either_of(row)
+            row = base.execute(f"select * from session where {where} order by number desc limit 1", (held,)).fetchone()
+        return None if row is None else _either(row)
 
     @staticmethod
     def _of(base: sqlite3.Connection, id: str, where: str) -> sqlite3.Row | None:
         row: sqlite3.Row | None = base.execute(f"select * from session where id = ? and {where}", (id,)).fetchone()
         return row
+
+
+def _session(row: sqlite3.Row) -> Session:
+    return structure(json.loads(row["session"]), Session)
+
+
+def _running(row: sqlite3.Row) -> RunningSession:
+    return RunningSession(
+        session=_session(row),
+        bound=row["state"] == "running",
+        claimed_by=Process(row["pid"], row["ticks"]),
+        order=row["order"] and Order(row["order"]),
+        ready_at=row["ready_at"],
+        incident=row["incident"],
+    )
+
+
+def _either(row: sqlite3.Row) -> RunningSession | ExitRecord:
+    if row["state"] != "ended":
+        return _running(row)
+    return structure(json.loads(row["record"]), ExitRecord)
+
+
+def packed(value: Session | ExitRecord) -> str:
+    """As JSON in ASCII, which holds any path; redacted, except what finds things again."""
+    plain = session = unstructure(value)
+    if isinstance(value, ExitRecord):
+        session = plain["session"]
+        plain = {**redact_all(plain), "session": session}
+        if value.screen is not None:  # together: a secret may begin on one line and end on another
+            plain["screen"] = redact("\n".join(value.screen)).split("\n")
+    for words in ("command", "engine_options"):  # together: one word may name what the next one is
+        if session[words]:
+            session[words] = redact_words(session[words])
+    return json.dumps(plain)
+
+
+def _added(known: list[dict[str, Any]], verdict: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The verdicts with one more; one equal to the last replaces it."""
+    if verdict is None:
+        return known
+    last = known[-1] if known else {}
+    alike = known and all(last.get(key) == verdict.get(key) for key in ("state", "kind", "signature"))
+    return [*(known[:-1] if alike else known), redact_all(verdict)][-VERDICTS:]
 
 
 def _taken(holder: RunningSession) -> StartRefused:
@@ -445,8 +441,11 @@ def _taken(holder: RunningSession) -> StartRefused:
     return StartRefused(name, why, todo, name)
 
 
-def _put(base: sqlite3.Connection, row: sqlite3.Row, event: str, facts: dict[str, Any]) -> bool:
-    return outbox.put(base, event, facts, row["id"], row["name"], session_of(row).directory)
+def _put(base: sqlite3.Connection, event: str, facts: dict[str, Any], of: sqlite3.Row | None = None) -> bool:
+    """Add an event, of a session or of several, in the open transaction; False if that session has it, or an end."""
+    whose = (None, "", None) if of is None else (of["id"], of["name"], json.dumps(_session(of).directory))
+    row = (secrets.token_hex(8), event, *whose, json.dumps(redact_all(facts)), time.time())
+    return base.execute(f"insert or ignore into event ({_EVENT}) values (?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
 
 
 def _forget(base: sqlite3.Connection, id: str) -> None:

@@ -13,8 +13,6 @@ from typing import Callable, Iterable, Sequence
 from stallkit.detect.agent import Agent, Resume
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["resume_command", "session_of", "session_shown", "told_command"]
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{3,127}", re.ASCII)
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
 

@@ -21,19 +21,6 @@ from stallkit_sessions.containers.bubblewrap import REACH
 from stallkit_sessions.containers.runtime_call import BWRAP
 from stallkit_sessions.manifest import GIVEN, PROXIES, SKILLS, SOCKET_PLACE, TOOLS, Manifest, Mount
 
-__all__ = [
-    "Folders",
-    "Place",
-    "options_of",
-    "private_places",
-    "variables_of",
-    "why_hidden",
-    "why_private",
-    "why_replaceable",
-    "writable_of",
-]
-
-
 # --- what no sandbox may be given ---
 
 _MOST_LINKS = 40  # on the way to one file, as in Linux
@@ -159,7 +146,7 @@ def options_of(
     mounts = list(_mounts(manifest, folders))
     given = dict(_variables(manifest))
     if manifest.engine == BWRAP:
-        words = [word for one in mounts for word in _bound(one)]
+        words = [word for one in mounts for word in ("--bind" if one.writable else "--ro-bind", one.source, one.target)]
         words += [word for name, value in given.items() for word in ("--setenv", name, value)]
         if manifest.reaches == PROXIES:
             inside = _inside(manifest)
@@ -202,7 +189,7 @@ def _check(manifest: Manifest, tmux_socket: str | None, writable: Sequence[str])
         if key in ("directory", "skills") and not is_folder:
             raise StartRefused(manifest.name, f"{path} ({key}) is no directory", "correct the manifest")
     if manifest.repository is not None and (local := _local(manifest.repository)) is not None:
-        for place in map(_resolved, writable_of(manifest)):
+        for place in map(_real, writable_of(manifest)):
             if place == local or place in local.parents or local in place.parents:
                 why = f"its repository {local} could be written by the sandbox itself, whose hooks would run here"
                 raise StartRefused(manifest.name, why, "name one outside of what it can write")
@@ -222,9 +209,9 @@ def _mounts(manifest: Manifest, folders: Folders) -> Iterator[Mount]:
         yield Mount(str(folders.transcript), manifest.transcript, writable=True)
     for place, paths in ((TOOLS, manifest.tools), (SKILLS, manifest.skills)):
         for path in paths:
-            yield Mount(str(_resolved(path)), f"{place}/{Path(path).name}")
+            yield Mount(str(_real(path)), f"{place}/{Path(path).name}")
     for one in manifest.mounts:
-        yield Mount(str(_resolved(one.source)), one.target, one.writable)
+        yield Mount(str(_real(one.source)), one.target, one.writable)
 
 
 def _variables(manifest: Manifest) -> Iterator[tuple[str, str]]:
@@ -261,10 +248,6 @@ def _place(address: str) -> str:
     return f"{url.netloc.rpartition(':')[0] if url.port else url.netloc}:{url.port or 80}"
 
 
-def _bound(mount: Mount) -> list[str]:
-    return ["--bind" if mount.writable else "--ro-bind", mount.source, mount.target]
-
-
 def _csv(mount: Mount) -> str:
     """As docker and podman read it: a line of CSV."""
     source, target = (path.replace('"', '""') for path in (mount.source, mount.target))
@@ -274,9 +257,5 @@ def _csv(mount: Mount) -> str:
 def _local(repository: str) -> Path | None:
     """The path of a repository on this machine; None for another one."""
     if repository.startswith("file://"):
-        return _resolved(repository.removeprefix("file://"))
-    return _resolved(repository) if repository.startswith("/") else None
-
-
-def _resolved(path: str | Path) -> Path:
-    return Path(os.path.realpath(path))
+        return _real(repository.removeprefix("file://"))
+    return _real(repository) if repository.startswith("/") else None

@@ -33,11 +33,8 @@ from stallkit_sessions.containers.container_events import Account, Broke, Contai
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN
 from stallkit_sessions.end_facts import ServerEnd
 from stallkit_sessions.model import Session
-from stallkit_sessions.register import Register, RunningSession
+from stallkit_sessions.register import Look, Register, RunningSession
 from stallkit_sessions.witnesses import Heard
-
-__all__ = ["ContainerEventListener", "LastScreens", "ServerMonitors", "ServerWatch"]
-
 
 # --- how a tmux server ends ---
 
@@ -53,9 +50,9 @@ class ServerWatch:
     elsewhere a client that survives a kill -9 of this process ends with its server.
     """
 
-    def __init__(self, options: Options, binary: str = "tmux") -> None:
-        self._client = Server(options, binary).client
-        self.target = Server(options, binary).name
+    def __init__(self, options: Options) -> None:
+        self._client = Server(options).client
+        self.target = Server(options).name
         self.end = ServerEnd.UNSEEN  # before the start; then LIVES until it is known how it ended
         self.server: ServerIdentity | None = None
         self._over = asyncio.Event()  # its process ended
@@ -81,12 +78,6 @@ class ServerWatch:
         self._task = asyncio.create_task(self._watch())
         return self.end
 
-    async def ended(self) -> ServerEnd:
-        """Wait for the server's end: ENDED, CRASHED, or GONE where no client was connected at that moment."""
-        if self._task is not None:
-            await asyncio.shield(self._task)
-        return self.end
-
     async def close(self) -> None:
         """Stop waiting; the server keeps running, and nothing of this watch remains."""
         if self._task is not None:
@@ -102,13 +93,6 @@ class ServerWatch:
             os.close(self._process)
             self._process = -1
 
-    async def __aenter__(self) -> ServerWatch:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
     def _ended(self) -> None:
         asyncio.get_running_loop().remove_reader(self._process)
         self._over.set()
@@ -122,7 +106,9 @@ class ServerWatch:
                 await self._waiter.put_away()
                 self._waiter = None
             # A client's report counts only once the server has ended, which may take a moment longer.
-            await self._is_over(DEADLINE_S if end is not None else pause)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DEADLINE_S if end is not None else pause):
+                    await self._over.wait()
             if self._over.is_set():
                 self.end = end or ServerEnd.GONE
                 return
@@ -133,11 +119,6 @@ class ServerWatch:
                     self._waiter = waiter
                 else:  # another server has its socket now
                     await waiter.put_away()
-
-    async def _is_over(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._over.wait()
 
     async def _connected(self) -> tuple[_Waiter, ServerIdentity]:
         """A waiting client, and its server.  Raises SessionGone, CaptureTimeout, TransportError."""
@@ -211,7 +192,6 @@ def _opened(pid: int) -> int | None:
         return None
 
 
-_Look = tuple[str, list[str], dict[str, Any] | None, float]  # id, rows, verdict, when
 _Reach = tuple[str, tuple[tuple[str, str], ...]]  # a container runtime, and the environment that selects it
 
 
@@ -219,7 +199,7 @@ class ServerMonitors:
     """Watches every tmux server and container runtime that a running session needs, from the first one on."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
-        self._screens = LastScreens(register, engine)
+        self._screens = ScreenKeeper(register, engine)
         self._fleets: dict[Options, Fleet] = {}
         self._watches: dict[ServerIdentity, ServerWatch] = {}
         self._listeners: dict[_Reach, ContainerEventListener] = {}
@@ -242,7 +222,7 @@ class ServerMonitors:
         await self._be_there(livings)
         wanted: dict[Options, list[RunningSession]] = {}
         for one in livings:
-            wanted.setdefault(_socket(one.session), []).append(one)
+            wanted.setdefault(one.session.options, []).append(one)
         found = await asyncio.gather(*(self._on_server(options, there) for options, there in wanted.items()))
         dead = {one.session.id: one for ended in found for one in ended}
         for one in livings:  # a container may end while its client is stopped
@@ -254,8 +234,8 @@ class ServerMonitors:
 
     async def _be_there(self, livings: Sequence[RunningSession]) -> None:
         """Watch those that are new, and close those that are not needed."""
-        sockets = {_socket(one.session) for one in livings}
-        servers = {_server(one.session): _socket(one.session) for one in livings}
+        sockets = {one.session.options for one in livings}
+        servers = {_server(one.session): one.session.options for one in livings}
         since: dict[_Reach, float] = {}
         for one in livings:
             if one.session.engine in (DOCKER, PODMAN):
@@ -301,10 +281,6 @@ def _without(held: dict[Any, Any], wanted: Collection[Any]) -> list[Any]:
     return [held.pop(key) for key in [key for key in held if key not in wanted]]
 
 
-def _socket(session: Session) -> Options:
-    return Options(tmux_socket_name=session.tmux_socket_name, tmux_socket_path=session.tmux_socket_path)
-
-
 def _server(session: Session) -> ServerIdentity:
     return Identity.of(session.identity).server
 
@@ -342,7 +318,7 @@ EVERY_S = 3.0  # between two sights of one session on the disk: redacting 120 x 
 _FACTS = ("state", "certainty", "kind", "signature", "pack")  # kept of a verdict
 
 
-class LastScreens:
+class ScreenKeeper:
     """Sees each session's screen, judges it by `engine`, and keeps the verdict, and at the end the screen."""
 
     def __init__(self, register: Register, engine: Engine | None) -> None:
@@ -372,7 +348,7 @@ class LastScreens:
             self._register.saw([self._sight(id, screen, at, id in ended) for id, screen, at in due])
             self._kept |= {id: self._latest[id] for id, *_ in due}
 
-    def _sight(self, id: str, now: Snapshot, at: float, ended: bool) -> _Look:
+    def _sight(self, id: str, now: Snapshot, at: float, ended: bool) -> Look:
         """What is written down of a look."""
         before, _ = self._kept.get(id, (now, 0.0))
         verdict = judged(self._engine, now, before) if self._engine is not None else None

@@ -22,10 +22,7 @@ from stallkit.probes.procfs import PROC, Process, Stat, all_pids, stat_of
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.model import Session
 
-__all__ = ["TerminationResult", "Ending", "end_process", "end_program"]
-
 _KILLED_S = 0.5  # for killed processes to be gone: only those blocked in the kernel take longer
-_NOW = time.monotonic
 _ROUNDS = 4  # of looking for processes that were started meanwhile
 
 
@@ -48,7 +45,7 @@ class Ending:
     left: tuple[int, ...] = ()  # pids of its processes that run on: they detached, or are another user's
 
 
-def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], float] = time.monotonic) -> Ending:
+def end_program(session: Session, grace_s: float) -> Ending:
     """End the program of a session and all that it started; its pane stays, with its screen.
 
     SIGTERM goes to the program, its terminal's session, and all its descendants, also those on another terminal.
@@ -59,38 +56,34 @@ def end_program(session: Session, grace_s: float = 5.0, clock: Callable[[], floa
     `left`.  The caller's own process is never signalled.  This ends only the client of a container, as
     `ContainerRuntime.stop` ends the container.
     """
-    began = clock()
+    began = time.monotonic()
     if session.pane_started is None or not hasattr(os, "pidfd_open"):
         return Ending(TerminationResult.UNKNOWN)
     with _Family(Identity.of(session.identity).pid, session.pane_started, session.id) as family:
         program = family.program
         family.gather()
-        living = _living(family.held.values(), began, clock)
+        living = _living(family.held.values(), began)
         lived = program in living
         for one in living:
             one.signal(signal.SIGTERM)
             one.signal(signal.SIGCONT)  # a stopped process gets the signal only then
-        living = _living(living, began + grace_s / 2, clock)
+        living = _living(living, began + grace_s / 2)
         if program is not None and program in living:
             program.signal(signal.SIGHUP)
-        living = _living(living, began + grace_s, clock)
-        how = (
-            TerminationResult.KILLED
-            if program in living
-            else TerminationResult.ASKED
-            if lived
-            else TerminationResult.ALREADY
-        )
+        living = _living(living, began + grace_s)
+        how = TerminationResult.ASKED if lived else TerminationResult.ALREADY
+        if program in living:
+            how = TerminationResult.KILLED
         killed: set[int] = set()
         for _ in range(_ROUNDS):
             family.gather()
-            living = _living(family.held.values(), clock(), clock)
+            living = _living(family.held.values())
             sent = [one for one in living if one.signal(signal.SIGKILL)]
             if not sent:
                 break
             killed |= {one.pid for one in sent}
-            living = _living(sent, clock() + _KILLED_S, clock)
-        living = _living(family.held.values(), clock(), clock)
+            living = _living(sent, time.monotonic() + _KILLED_S)
+        living = _living(family.held.values())
         if program in living:
             how = TerminationResult.LIVES
         left = {one.pid for one in living} | set(_marked(session.id))
@@ -101,14 +94,9 @@ def end_process(process: Process, grace_s: float, clock: Callable[[], float] = t
     """End one process and nothing else, and say how: SIGTERM, and SIGKILL after `grace_s` seconds."""
     if not hasattr(os, "pidfd_open"):
         return TerminationResult.UNKNOWN
-    if not process.alive():
-        return TerminationResult.ALREADY
-    try:
-        held = _Held(process.pid, os.pidfd_open(process.pid))
-    except OSError:
-        return TerminationResult.ALREADY
-    try:
-        if not process.alive():  # it ended before it was held: the number may be another's
+    with _Family(process.pid, process.started, "") as family:
+        held = family.program
+        if held is None or not _living([held]):
             return TerminationResult.ALREADY
         held.signal(signal.SIGTERM)
         held.signal(signal.SIGCONT)
@@ -116,8 +104,6 @@ def end_process(process: Process, grace_s: float, clock: Callable[[], float] = t
             return TerminationResult.ASKED
         held.signal(signal.SIGKILL)
         return TerminationResult.LIVES if _living([held], clock() + _KILLED_S, clock) else TerminationResult.KILLED
-    finally:
-        os.close(held.fd)
 
 
 @frozen
@@ -157,7 +143,7 @@ class _Family:
 
     def _belongs(self, pid: int, stat: Stat) -> bool:
         parent = self.held.get(stat.parent)
-        if parent is not None and _living([parent], 0, _NOW):  # it runs, so its pid is still its own
+        if parent is not None and _living([parent]):  # it runs, so its pid is still its own
             return True
         with suppress(ProcessLookupError, PermissionError):
             # A session keeps its number while it has a member.  Where its first process was not seen, it
@@ -182,8 +168,8 @@ class _Family:
         return self.held[pid]
 
 
-def _living(held: Collection[_Held], until: float, clock: Callable[[], float]) -> list[_Held]:
-    """Those that still run at that time; returns earlier once all have ended, reaped or not."""
+def _living(held: Collection[_Held], until: float = 0.0, clock: Callable[[], float] = time.monotonic) -> list[_Held]:
+    """Those that still run, at once or at that time; returns earlier once all have ended, reaped or not."""
     living = {one.fd: one for one in held}
     waiting = select.poll()
     for fd in living:

@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 
 from stallkit.errors import TransportError
 from stallkit.probes.procfs import Process, boot_id
-from stallkit.transports.base import Options
 from stallkit.transports.tmux.identity import Identity
 from stallkit_sessions.containers.container_events import Account, ContainerFacts
 from stallkit_sessions.containers.runtimes import runtime_of
@@ -22,8 +21,6 @@ from stallkit_sessions.finalize import EndedSession
 from stallkit_sessions.model import Session
 from stallkit_sessions.panes import START_S, find
 from stallkit_sessions.register import Register, RunningSession
-
-__all__ = ["Heard", "adopt", "look", "look_at_all"]
 
 ORPHAN_S = START_S + 2.0  # the tmux client of a killed start may still carry it out
 
@@ -108,7 +105,7 @@ def adopt(register: Register, living: RunningSession) -> bool:
     if living.claimed_by.alive():
         return False
     try:
-        found = find(session.id, Options(session.tmux_socket_name, session.tmux_socket_path))
+        found = find(session.id, session.options)
     except TransportError:
         return False
     if found is not None:

@@ -9,26 +9,25 @@ filters that a repository names.)
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
-import signal
 import stat
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Iterator, Sequence
+from types import TracebackType
+from typing import IO, Iterator
 
-from attrs import field, frozen
+from attrs import frozen
 
 from stallkit import private
 from stallkit.errors import StallkitError
-from stallkit_sessions.safe_dir import SafeDir
-from stallkit_sessions.worktree import OURS, Repository, bare_environment, repository_of, small_file
-
-__all__ = ["SnapshotFailed", "Store", "WorkSnapshot"]
+from stallkit_sessions.child_process import end_group, run_alone
+from stallkit_sessions.worktree import OURS, SMALL, Repository, bare_environment, repository_of, small_file
 
 GIT_S = 600.0  # for one call of git: a push of a large repository over a slow line
 _CHUNK = 1 << 20  # bytes
@@ -71,7 +70,6 @@ class Store:
     path: Path
     directory: Path
     place: Path
-    deadline_s: float = field(default=GIT_S, kw_only=True)
 
     def take(self, ref: str, message: str) -> WorkSnapshot:
         """Keep the work tree as it is now in a commit at that ref."""
@@ -96,7 +94,7 @@ class Store:
     def read_back(self, ref: str, snapshot: WorkSnapshot, remote: str) -> None:
         """Fetch it from there into an empty repository, which git does not do by halves, and compare."""
         with tempfile.TemporaryDirectory(prefix="back-", dir=self.path.parent) as made:
-            other = Store(Path(made, "r.git"), self.directory, self.place, deadline_s=self.deadline_s)
+            other = Store(Path(made, "r.git"), self.directory, self.place)
             other._make(len(snapshot.commit))
             words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--"]
             other._git(*words, remote, ref, at=remote, theirs=True)
@@ -235,9 +233,9 @@ class Store:
                     yield process.stdin
                 with suppress(BrokenPipeError):
                     process.stdin.close()
-                code = process.wait(self.deadline_s)
+                code = process.wait(GIT_S)
             except BaseException:
-                _kill(process)
+                end_group(process)
                 raise
             if code:
                 complaints.seek(0)
@@ -250,7 +248,7 @@ class Store:
         kind = "sha256" if len(snapshot.commit) == 64 else "sha1"
         start = ["git", "init", "--quiet", "--template=", f"--object-format={kind}", "-b", branch or "main"]
         self._run([*start, str(self.directory)])
-        own = Store(self.directory / ".git", self.directory, self.place, deadline_s=self.deadline_s)
+        own = Store(self.directory / ".git", self.directory, self.place)
         own._git("fetch", "--quiet", "--no-tags", "--", remote, f"+{ref}:{ref}", at=remote, theirs=True)
         if snapshot.parent is not None:
             own._git("update-ref", f"refs/heads/{branch or 'main'}", snapshot.parent)
@@ -300,12 +298,25 @@ class Store:
     ) -> bytes:
         """What a call prints; `theirs`: with the settings of who runs it, as a push needs them."""
         environment = {**(_operators_environment() if theirs else bare_environment()), **(more or {})}
-        command = ["git", "--no-pager", *_given(remote=theirs), *words]
         environment["GIT_DIR"] = str(self.path)
-        return _run_git(command, environment, cwd or self.path, at or self.directory, self.deadline_s, given_text)
+        command = ["git", "--no-pager", *_given(remote=theirs), *words]
+        return self._call(command, environment, cwd or self.path, at or str(self.directory), given_text)
 
     def _run(self, command: list[str]) -> bytes:
-        return _run_git(command, bare_environment(), self.path.parent, self.directory, self.deadline_s)
+        return self._call(command, bare_environment(), self.path.parent, str(self.directory))
+
+    def _call(self, command: list[str], environment: dict[str, str], cwd: Path, at: str, given: bytes = b"") -> bytes:
+        """What it prints; `at` is where, for messages.  Raises SnapshotFailed."""
+        try:
+            done = run_alone(command, environment, GIT_S, cwd, given)
+        except OSError as error:
+            why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
+            raise SnapshotFailed(at, why) from error
+        except subprocess.TimeoutExpired as error:
+            raise SnapshotFailed(at, f"git took longer than {GIT_S:g} s") from error
+        if done.returncode:
+            raise SnapshotFailed(at, _last_line(done.stderr, done.returncode))
+        return done.stdout
 
 
 def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
@@ -333,42 +344,6 @@ def _give(to: IO[bytes], below: SafeDir, name: bytes) -> bool:
 
 
 # --- git, which reads nothing of theirs ---
-
-
-def _run_git(
-    command: Sequence[str],
-    environment: dict[str, str],
-    cwd: Path,
-    at: str | Path,
-    deadline_s: float,
-    given: bytes = b"",
-) -> bytes:
-    """What a call prints; `at` is where, for messages.  Raises SnapshotFailed."""
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=environment,
-            start_new_session=True,  # it cannot ask anybody, and what it starts (ssh) ends with it
-        )
-    except OSError as error:
-        why = "git is not installed" if error.filename == "git" else error.strerror or str(error)
-        raise SnapshotFailed(str(at), why) from error
-    with process:
-        try:
-            out, said = process.communicate(given or None, timeout=deadline_s)
-        except subprocess.TimeoutExpired as error:
-            _kill(process)
-            raise SnapshotFailed(str(at), f"git took longer than {deadline_s:g} s") from error
-        except BaseException:
-            _kill(process)
-            raise
-    if process.returncode:
-        raise SnapshotFailed(str(at), _last_line(said, process.returncode))
-    return out
 
 
 def _data(content: bytes) -> bytes:
@@ -405,16 +380,12 @@ def _head_of(repository: Repository) -> str | None:
     return None
 
 
-def _plain(path: Path, most: int = 65_536) -> str | None:
+def _plain(path: Path, most: int = SMALL) -> str | None:
     """The content of a plain file, no link; None where there is none."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return small_file(path, most, links=False).rstrip("\n")
     except FileNotFoundError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError(f"{path} is no plain file")
-        return file.read(most).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
 def _commit(text: str) -> str:
@@ -473,14 +444,110 @@ def _operators_environment() -> dict[str, str]:
     return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def _last_line(said: bytes, code: int) -> str:
     """The line of git's complaints that says most."""
     lines = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
     blamed = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", " ! "))]
     return (blamed or lines or [f"git ended with status {code}"])[0].strip()[:300]
+
+
+# --- files below a directory that somebody else may change at any time: no part of a path is ever a followed link ---
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class SafeDir:
+    """A directory that is held open; names are relative to it, as bytes.  A context."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.open(os.path.realpath(root), _FOLDER)
+        self._at: tuple[bytes, int] | None = None  # the directory that was used last
+
+    def __enter__(self) -> SafeDir:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._at is not None:
+            os.close(self._at[1])
+        os.close(self._root)
+
+    def look(self, name: bytes) -> os.stat_result | None:
+        """What it is; None where there is nothing, or something else in place of one of its directories."""
+        try:
+            folder, last = self._folder(name)
+            return os.stat(last, dir_fd=folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # a link in place of a directory
+                return None
+            raise
+
+    def exists(self, name: bytes) -> bool:
+        """Whether anything has that name."""
+        return self.look(name) is not None
+
+    def is_file(self, name: bytes) -> bool:
+        """Whether anything has that name that is no directory."""
+        found = self.look(name)
+        return found is not None and not stat.S_ISDIR(found.st_mode)
+
+    def link(self, name: bytes) -> bytes:
+        """Where a symbolic link leads to."""
+        folder, last = self._folder(name)
+        return os.readlink(last, dir_fd=folder)
+
+    @contextmanager
+    def opened(self, name: bytes) -> Iterator[IO[bytes]]:
+        """A plain file, to be read.  Raises OSError, ValueError where it is none by now."""
+        folder, last = self._folder(name)
+        try:
+            handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        except OSError as error:
+            error.filename = name
+            raise
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise ValueError(f"{os.fsdecode(name)} is no plain file by now")
+            yield file
+
+    def write(self, name: bytes, content: bytes, mode: str) -> bool:
+        """Make a file, or a link where git's mode says so, and its directories; False where anything is in the way."""
+        try:
+            folder, last = self._folder(name, make=True)
+            if mode == "120000":
+                os.symlink(content, last, dir_fd=folder)
+                return True
+            given = 0o755 if mode == "100755" else 0o644
+            handle = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, given, dir_fd=folder)
+        except (FileExistsError, NotADirectoryError):
+            return False
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            os.fchmod(handle, given)
+        return True
+
+    def _folder(self, name: bytes, make: bool = False) -> tuple[int, bytes]:
+        """A descriptor of the directory that the name is in, and its last part.  Raises OSError, ValueError."""
+        *parts, last = name.split(b"/")
+        if any(part in (b"", b".", b"..", b".git") for part in (*parts, last)):
+            raise ValueError(f"{os.fsdecode(name)} is no name of a file")
+        key = b"/".join(parts)
+        if self._at is not None and self._at[0] == key and not make:
+            return self._at[1], last
+        at = os.dup(self._root)
+        try:
+            for part in parts:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, 0o755, dir_fd=at)
+                inner = os.open(part, _FOLDER, dir_fd=at)
+                os.close(at)
+                at = inner
+        except BaseException:
+            os.close(at)
+            raise
+        if self._at is not None:
+            os.close(self._at[1])
+        self._at = (key, at)
+        return at, last

@@ -8,28 +8,19 @@ objects, refs and index; it gets only the settings on comparing files and on ups
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import tempfile
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
-__all__ = [
-    "DEADLINE_S",
-    "OURS",
-    "Repository",
-    "bare_environment",
-    "repository_of",
-    "repository_place",
-    "small_file",
-    "worktree",
-]
+from stallkit_sessions.child_process import run_alone
 
 DEADLINE_S = 0.2
 GIT_PART = 0.9
@@ -145,24 +136,20 @@ class _Look:
         if branch is None and unfinished == "rebase":
             with suppress(OSError):
                 branch = small_file(own / "rebase-merge" / "head-name").strip().removeprefix("refs/heads/")
-        self._add(branch=branch and _told(branch))
+        self._add(branch=branch and _shown(branch.encode("utf-8", "surrogateescape")))
         with tempfile.TemporaryDirectory(prefix="stallkit-git-") as made:
             self._ask(repository, Path(made), branch)
 
     def _ask(self, repository: Repository, folder: Path, branch: str | None) -> None:
         settings = self._settings(repository.common / "config")
         _borrow(repository, folder, settings)
-        given = _given(settings, branch)
+        git = partial(self._git, folder, repository.root, _given(settings, branch))
         arguments = ("--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
-        self._add(**_status(self._git(folder, repository.root, given, "status", *arguments)))
+        self._add(**_status(git("status", *arguments)))
         if self.found.get("commit") is None:
             return
-        remotes = self._git(folder, repository.root, given, "for-each-ref", "--count=1", "refs/remotes")
-        if remotes.strip():
-            counted = self._git(
-                folder, repository.root, given, "rev-list", "--count", "HEAD", "--not", "--remotes", "--"
-            )
-            self._add(unpushed=int(counted))
+        if git("for-each-ref", "--count=1", "refs/remotes").strip():
+            self._add(unpushed=int(git("rev-list", "--count", "HEAD", "--not", "--remotes", "--")))
         else:
             self._add(unpushed=self.found.get("ahead"))  # of an upstream that is a branch of its own
 
@@ -183,25 +170,12 @@ class _Look:
         return self._run(["git", "--no-optional-locks", "--no-pager", *arguments], variables, folder)
 
     def _run(self, command: list[str], variables: dict[str, str], cwd: Path) -> bytes:
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env={**bare_environment(), "GIT_ALLOW_PROTOCOL": "", **variables},
-            start_new_session=True,
-        ) as process:
-            try:
-                out, said = process.communicate(timeout=max(0.0, self._deadline - time.monotonic()))
-            except BaseException:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                raise
-        if process.returncode:
-            lines = said.decode("utf-8", "backslashreplace").strip().splitlines()
-            raise ValueError(lines[-1][:200] if lines else f"git ended with status {process.returncode}")
-        return out
+        given = {**bare_environment(), "GIT_ALLOW_PROTOCOL": "", **variables}
+        done = run_alone(command, given, max(0.0, self._deadline - time.monotonic()), cwd)
+        if done.returncode:
+            lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+            raise ValueError(lines[-1][:200] if lines else f"git ended with status {done.returncode}")
+        return done.stdout
 
 
 def bare_environment() -> dict[str, str]:
@@ -239,15 +213,13 @@ def repository_of(directory: Path) -> Repository | None:
     return None
 
 
-def small_file(path: Path) -> str:
-    """The beginning of a plain file; refuses anything else, without waiting at a FIFO."""
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
+def small_file(path: Path, most: int = SMALL, links: bool = True) -> str:
+    """The beginning of a plain file; refuses anything else, without waiting at a FIFO, and links if told to."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:  # Path.open has none
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(0, f"{path.name} is not a plain file")
-        return os.read(opened, SMALL).decode("utf-8", "surrogateescape")
-    finally:
-        os.close(opened)
+        return file.read(most).decode("utf-8", "surrogateescape")
 
 
 def _borrow(repository: Repository, folder: Path, settings: list[tuple[str, str]]) -> None:
@@ -314,7 +286,3 @@ def _status(out: bytes) -> dict[str, Any]:
 
 def _shown(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
-
-
-def _told(text: str) -> str:
-    return _shown(text.encode("utf-8", "surrogateescape"))

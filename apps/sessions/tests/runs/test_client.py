@@ -76,19 +76,6 @@ def events(state: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (state / "events.jsonl").read_text().splitlines()]
 
 
-def raw(state: Path, id: str, data: bytes) -> bytes:
-    """What the background process says to a client who sends just this."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(20)
-        connection.connect(str(folder_of(state, id) / "socket"))
-        try:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-            return b"".join(iter(lambda: connection.recv(65_536), b""))
-        except (BrokenPipeError, ConnectionResetError):
-            return b""
-
-
 # --- from start to end ---
 def test_a_run_from_start_to_end(state: Path) -> None:
     os.chmod(state, 0o755)  # noqa: PTH101
@@ -193,61 +180,31 @@ def test_an_answer_is_in_no_file_but_what_the_program_prints(state: Path) -> Non
 
 
 # --- clients ---
-IDS = ["../x", "..", ".", "", "a/b", "/", "x" * 300, "r000000", "r\n", "ä", "-x", "a b"]
-GARBAGE = [
-    b"",
-    b"\n",
-    b"\xff\xfe\n",
-    b"[]\n",
-    b"5\n",
-    b"null\n",
-    b"{}\n",
-    b'{"do": "dance"}\n',
-    b'{"do": ["poll"]}\n',
-    b'{"do": "wait", "window": "soon"}\n',
-    b'{"do": "wait", "window": NaN}\n',
-    b'{"do": "wait", "timeout": [1]}\n',
-    b'{"do": "wait", "timeout_s": "soon"}\n',
-    b'{"do": "answer"}\n',
-    b'{"do": "answer", "keys": "Entre"}\n',
-    b'{"do": "answer", "keys": 7}\n',
-    b"[" * 500_000 + b"\n",
-    b"x" * 2_000_000 + b"\n",
+NONSENSE: list[dict[str, Any]] = [
+    {},
+    {"do": "dance"},
+    {"do": ["poll"]},
+    {"do": "wait", "window": "soon"},
+    {"do": "wait", "window": float("nan")},
+    {"do": "wait", "timeout": [1]},
+    {"do": "wait", "timeout_s": "soon"},
+    {"do": "answer"},
+    {"do": "answer", "keys": "Entre"},
+    {"do": "answer", "keys": 7},
 ]
 
 
-def test_ids_that_are_none(state: Path) -> None:
-    (state / "runs").mkdir()
-    (state / "result.json").write_text('{"status": "exited"}')
-    for id in IDS:
-        with pytest.raises(SessionGone, match="there is no such run"):
-            poll(id)
-
-
-def test_garbage_at_the_socket_harms_nobody(state: Path) -> None:
+def test_clients_who_ask_nonsense_or_go_away_harm_nobody(state: Path) -> None:
     id = runs.start(ASK)
-    for data in GARBAGE:
-        said = raw(state, id, data)
-        assert (said == b"" and len(data) > 1_000_000) or "error" in json.loads(said), data[:40]
-    assert runs.request(id, {"do": "wait"})["status"] == "waiting"
-    with pytest.raises(TransportError, match="too many: a request has less") as caught:
-        runs.request(id, {"do": "answer", "text": "x" * 2_000_000})
-    assert not isinstance(caught.value, SessionGone), "the run is not called gone for it"
-    assert poll(id)["exit_status"] is None
-    assert background(state) and (folder_of(state, id) / "keeper.log").read_text() == ""
-
-
-def test_clients_who_are_many_who_say_nothing_and_who_go_away(state: Path) -> None:
-    id = runs.start(SLEEP)
     for progress in (b"true", b"false"):
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(folder_of(state, id) / "socket"))
             client.sendall(b'{"do": "wait", "progress": %s}\n' % progress)
-    with socket.socket(socket.AF_UNIX) as silent, ThreadPoolExecutor(40) as pool:
-        silent.connect(str(folder_of(state, id) / "socket"))
-        assert set(pool.map(lambda _: poll(id)["status"], range(80))) == {"background"}
-        assert runs.request(id, {"do": "stop"})["signal"] == "SIGHUP"
-        gone(state)
+    for asked in NONSENSE:
+        with pytest.raises(TransportError) as caught:
+            runs.request(id, asked)
+        assert not isinstance(caught.value, SessionGone), asked
+    assert runs.request(id, {"do": "wait"})["status"] == "waiting"
     assert (folder_of(state, id) / "keeper.log").read_text() == ""
 
 
@@ -305,11 +262,6 @@ def test_results_are_forgotten_after_a_week(state: Path) -> None:
         os.utime(path, (long_ago, long_ago))
     latest = runs.start(["true"])
     assert {folder.name for folder in (state / "runs").iterdir()} == {new, live, latest}
-
-
-def test_a_path_that_is_longer_than_a_sockets(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STALLKIT_STATE_DIR", str(state / ("x" * 100)))
-    assert runs.request(runs.start(SLEEP), {"do": "stop"})["signal"] == "SIGHUP"
 
 
 def test_a_disk_that_fills_up_keeps_no_background_process(state: Path) -> None:

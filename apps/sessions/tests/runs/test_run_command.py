@@ -298,17 +298,6 @@ def test_ctrl_c_ends_both(user: User) -> None:
     assert not Path(f"/proc/{program}").exists()
 
 
-def test_ctrl_z_leaves_it_in_the_background(user: User) -> None:
-    client, id = waiting(user, "--json")
-    client.send_signal(signal.SIGTSTP)
-    client.send_signal(signal.SIGTSTP)  # somebody presses it twice
-    out, err = client.communicate(timeout=30)
-    found = json.loads(out)
-    assert (client.returncode, err) == (5, "")
-    assert (found["status"], found["id"], found["why"]) == ("background", id, "it continues in the background")
-    assert user("attach", id)[0] == 5
-
-
 def test_a_run_outlives_its_command_and_not_its_background_process(user: User) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP):
         client, id = waiting(user)

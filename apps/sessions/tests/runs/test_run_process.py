@@ -33,21 +33,6 @@ def test_a_kept_line_is_a_whole_one(lines: list[str], kept: int) -> None:
     assert [f"<{line}>" for line in lines][-len(shown) :] == shown
 
 
-TEXTS = {
-    b"": "",
-    b"\xff\xfe ok\n": "\ufffd\ufffd ok\n",
-    "é".encode()[:1]: "\ufffd",
-    b"\x1b[31mred\x1b[0m\n": "red\n",
-    b"10%\r20%\r\n": "20%\n",
-    b"a\0b\n": "ab\n",
-}
-
-
-def test_it_is_plain_text() -> None:
-    assert {written: fed(100, written).text for written in TEXTS} == TEXTS
-    assert fed(100, "é".encode()[:1], "é".encode()[1:]).text == "é", "one that was written in two parts"
-
-
 def test_a_line_without_end_is_cut_rather_than_dropped() -> None:
     for written in (b"x" * 100, b"x" * 99 + b"\n"):
         tail = fed(10, written)

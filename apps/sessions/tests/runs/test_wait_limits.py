@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 
 import pytest
 from attrs import evolve
@@ -185,43 +184,6 @@ def test_each_spell_is_told_once(seen: list[tuple[Observation, float]], window: 
         told.add(notice.status)
         spells = spells.after(one, notice, now)
         assert len(spells.told) <= 2, "what is remembered does not grow with the run"
-
-
-@given(st.lists(st.tuples(sights, finite)), limits)
-def test_the_end_of_the_window_decides_once_whatever_is_seen(
-    seen: list[tuple[Observation, float]], window: float
-) -> None:
-    """A run that lives at the first look after it was told of by then, and never of that again."""
-    spells, spell, now, ends, over = QuietNotifier(window, 0.0), 0, 0.0, 0, False
-    for look, pause in seen:
-        now, spell = now + pause, spell + look.spell
-        one = evolve(look, spell=spell)
-        notice = spells.notice(one, now)
-        known = any(told == spell for told, _ in spells.told)
-        if one.alive and now >= window and not over:
-            over = True
-            assert notice is not None or known
-        if notice is not None:
-            ends += notice.why.startswith("after ")
-            spells = spells.after(one, notice, now)
-    assert ends <= 1
-
-
-@given(st.lists(st.floats(0.01, 10.0), min_size=1), st.floats(0.1, 60.0), st.booleans())
-def test_a_run_that_redraws_is_told_once(pauses: list[float], window: float, by_a_caller: bool) -> None:
-    """A clock or a spinner: each look shows another screen, and none of them rests."""
-    spells, now, told = QuietNotifier(window, 0.0), 0.0, list[float]()
-    for spell, pause in enumerate(pauses):
-        now += pause
-        seen = observation(quiet=0.0, spell=spell)
-        notice = spells.notice(seen, now)
-        if by_a_caller and now >= window:  # whose wait ended with the window
-            notice = WaitLimits(0.0, window).decide(seen, now) if not told else notice
-        if notice is not None:
-            assert notice == Finish(RunStatus.MAYBE, f"after {window:g} s it still runs; most likely it works")
-            told.append(now)
-            spells = spells.after(seen, notice, now)
-    assert told == [at for at in accumulate(pauses) if at >= window][:1]
 
 
 QUIET = "nothing new for 120 s; it may be waiting for input"

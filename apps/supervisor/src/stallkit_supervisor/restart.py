@@ -17,11 +17,11 @@ from typing import Callable, Iterator, Sequence
 
 from attrs import evolve, frozen
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
-from stallkit_sessions.containers.runtimes import runtime_of
+from stallkit_sessions.containers.runtimes import container_name, runtime_of
 from stallkit_sessions.finalize import finalize, write_out
 from stallkit_sessions.launch import variables_again
 from stallkit_sessions.lifecycle import SIZE, finalize_now, start, start_in_place
-from stallkit_sessions.model import ExitRecord, Session, container_name
+from stallkit_sessions.model import ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
 from stallkit_sessions.witnesses import look
 

@@ -4,10 +4,4 @@ from __future__ import annotations
 
 from stallkit.cli.command_set import CommandSet
 
-__all__ = ["COMMANDS"]
-
-COMMANDS = CommandSet(
-    {
-        "wrap": ("stallkit_wrap.cli.wrap_command", "run a command here, and let others know what it does"),
-    }
-)
+COMMANDS = CommandSet({"wrap": ("stallkit_wrap.wrap_command", "run a command here, and let others know what it does")})

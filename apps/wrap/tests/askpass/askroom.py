@@ -12,8 +12,6 @@ from stallkit_wrap.askpass.launcher import environment
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
 from terminals import Server, wait_for
 
-__all__ = ["PASSPHRASE", "AskRoom", "Person"]
-
 PASSPHRASE = f"moth 41 quarry {os.getpid()}"  # that no other worker of the tests has on a command line
 
 # As an agent's composer: it reads single keys, notes them, and runs one command, on its terminal, at Ctrl-R.  What

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as some
-from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
+from stallkit_wrap.askpass.dialogue import Question
 from stallkit_wrap.askpass.place import TerminalFacts, refusal
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts, publish, withdraw
 
@@ -82,15 +82,6 @@ def test_what_is_asked() -> None:
     ]:
         question = Question.of(words, hint)
         assert (question.kind, question.wants, question.echo) == (kind, wants, kind != "secret"), (words, hint)
-
-
-def test_every_asker_is_told_how_to_go_on() -> None:
-    wrong = [
-        who
-        for who in ["git", "ssh", "ssh-keygen", "sudo", "something"]
-        if "terminal of its own" not in remedy(who_asks(who))
-    ]
-    assert wrong == []
 
 
 @given(some.text(max_size=2 * LENGTH))

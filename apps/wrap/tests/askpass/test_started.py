@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 from askroom import PASSPHRASE
@@ -17,7 +14,7 @@ from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
 from stallkit_supervisor.restart import Restarter
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
-from started import BACKGROUND, House, of_folder
+from started import House
 from terminals import wait_for
 
 from stallkit.errors import StartRefused
@@ -38,15 +35,6 @@ def key(tmp_path: Path) -> Path:
     made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", PASSPHRASE, "-f", str(file)]
     subprocess.run(made, check=True, timeout=20)
     return file
-
-
-@pytest.fixture
-def runs(house: House) -> Iterator[House]:
-    """The same house, whose runs end with the test."""
-    yield house
-    for pid in of_folder(BACKGROUND, house.state):
-        os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not of_folder(BACKGROUND, house.state), "the background processes to end")
 
 
 def waiting(below: int | None = None) -> AskedPrompt:

@@ -10,31 +10,18 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Callable, Iterator
 
 import pytest
 from stallkit_wrap.relay.driver import wrapped
 from streams import osc
 from terminals import wait_for
-from wrapped import RAW, RECORDED, Outside, outside, python
+from wrapped import RAW, RECORDED, Outside, python
 
 from stallkit.config import relay_socket
 from stallkit.probes.procfs import Process, all_pids, stat_of, text_of
 
 Start = Callable[..., Outside]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    made: list[Outside] = []
-
-    def begin(*command: str, **more: Any) -> Outside:
-        made.append(outside(*command, **more))
-        return made[-1]
-
-    yield begin
-    for one in made:
-        one.close()
 
 
 def test_it_ends_as_the_program_ended(start: Start) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import re
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Callable
 
 import pytest
 from stallkit_wrap.relay.judge_client import KEPT
@@ -14,7 +15,7 @@ from stallkit_wrap.relay.relay_judge import AGAIN_S, GAP_S, MOVING_S, REST_S, Lo
 from stallkit_wrap.relay.status_filter import CLEAR, SelfReports
 from streams import osc
 from terminals import wait_for
-from wrapped import RAW, Outside, outside, python
+from wrapped import RAW, Outside, python
 
 from stallkit.detect.engine import Detection
 from stallkit.detect.signature import Certainty, Kind, State
@@ -27,16 +28,9 @@ OURS = re.compile(rb"\x1b\]7501;(state=[^\x1b\x07]*:by=stallkit[^\x1b\x07]*)\x1b
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
-    made: list[Outside] = []
-
-    def begin(*command: str, **more: Any) -> Outside:
-        made.append(outside(*command, judge=True, **more))
-        return made[-1]
-
-    yield begin
-    for one in made:
-        one.close()
+def judged(start: Start) -> Start:
+    """Begins a program behind a relay with a judge."""
+    return partial(start, judge=True)
 
 
 def said(at: Outside) -> list[str]:
@@ -44,10 +38,10 @@ def said(at: Outside) -> list[str]:
     return [re.sub(":msg=[^:]*", "", one.decode()) for one in OURS.findall(at.seen)]
 
 
-def test_a_prompt_is_said_to_be_blocked_and_its_answer_to_work(start: Start, tmp_path: Path) -> None:
-    silent = outside("bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x")
+def test_a_prompt_is_said_to_be_blocked_and_its_answer_to_work(start: Start, judged: Start, tmp_path: Path) -> None:
+    silent = start("bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x")
     silent.shows(b"[y/N] ")
-    at = start("bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x; echo building; exec sleep 1000")
+    at = judged("bash", "--norc", "-c", "read -p 'Proceed? [y/N] ' x; echo building; exec sleep 1000")
     wait_for(lambda: said(at) == ["state=blocked:kind=question:app=bash:by=stallkit"], "the judgement")
     assert base64.b64encode(b"Proceed? [y/N]") in at.seen
     known = at.known
@@ -60,12 +54,11 @@ def test_a_prompt_is_said_to_be_blocked_and_its_answer_to_work(start: Start, tmp
     at.over()
     assert at.seen.endswith(CLEAR)
     assert silent.seen == b"Proceed? [y/N] " and silent.known is not None and silent.known.judged is None, "no judge"
-    silent.close()
     assert not list(tmp_path.iterdir()), "its own state is private"
 
 
-def test_a_secret_is_not_told(start: Start) -> None:
-    at = start("bash", "--norc", "-c", "read -s -p 'Password for hunter2: ' x; echo; read x; echo over")
+def test_a_secret_is_not_told(judged: Start) -> None:
+    at = judged("bash", "--norc", "-c", "read -s -p 'Password for hunter2: ' x; echo; read x; echo over")
     wait_for(lambda: said(at) == ["state=blocked:kind=auth:app=bash:by=stallkit"], "the judgement")
     assert base64.b64encode(b"it asks for a secret") in at.seen
     at.type(b"xyzzy\r\r")
@@ -79,39 +72,39 @@ os.read(0, 1)
 """
 
 
-def test_nothing_is_said_of_a_program_that_reports(start: Start) -> None:
-    at = start(*python(RAW + REPORTS))
+def test_nothing_is_said_of_a_program_that_reports(judged: Start) -> None:
+    at = judged(*python(RAW + REPORTS))
     at.shows(b"state=idle:app=acme")
     wait_for(lambda: at.known and at.known.judged, "the judgement")
     assert said(at) == [] and at.known is not None and at.known.marks.root is not None
 
 
-def test_a_judgement_is_taken_back_when_the_program_begins_to_report(start: Start) -> None:
-    at = start("bash", "--norc", "-c", f"read -p 'Proceed? [y/N] ' x; exec {sys.executable} -c '{RAW}{REPORTS}'")
+def test_a_judgement_is_taken_back_when_the_program_begins_to_report(judged: Start) -> None:
+    at = judged("bash", "--norc", "-c", f"read -p 'Proceed? [y/N] ' x; exec {sys.executable} -c '{RAW}{REPORTS}'")
     wait_for(lambda: said(at), "the judgement")
     at.type(b"y\r")
     at.shows(CLEAR + osc("7501;state=idle:app=acme", b"\a"))
 
 
-def test_what_a_program_was_doing_ends_with_it(start: Start) -> None:
+def test_what_a_program_was_doing_ends_with_it(judged: Start) -> None:
     reports = r"printf '\033]7501;state=blocked:app=acme\033\\'"
-    at = start("bash", "--norc", "-c", f"set -m; ({reports}; sleep 0.5); read -p 'Proceed? [y/N] ' x")
+    at = judged("bash", "--norc", "-c", f"set -m; ({reports}; sleep 0.5); read -p 'Proceed? [y/N] ' x")
     wait_for(lambda: said(at), "the judgement of what came after it")
     assert said(at)[-1] == "state=blocked:kind=question:app=bash:by=stallkit"
     assert at.known is not None and not at.known.marks.statuses
 
 
-def test_a_prompt_after_a_flood_is_judged(start: Start) -> None:
+def test_a_prompt_after_a_flood_is_judged(judged: Start) -> None:
     flood = f"head -c {3 * KEPT} /dev/zero | tr '\\0' '\\n'; seq 2000"
-    at = start("bash", "--norc", "-c", f"read -p 'Proceed? [y/N] ' x; {flood}; read -p 'Overwrite? [y/N] ' x")
+    at = judged("bash", "--norc", "-c", f"read -p 'Proceed? [y/N] ' x; {flood}; read -p 'Overwrite? [y/N] ' x")
     wait_for(lambda: said(at), "the first judgement")
     at.type(b"y\r")
     at.shows(b"Overwrite?")
     wait_for(lambda: base64.b64encode(b"Overwrite? [y/N]") in at.seen, "the judgement")
 
 
-def test_a_short_command_starts_no_judge(start: Start) -> None:
-    at = start("sh", "-c", "cat /proc/$PPID/task/$PPID/children")
+def test_a_short_command_starts_no_judge(judged: Start) -> None:
+    at = judged("sh", "-c", "cat /proc/$PPID/task/$PPID/children")
     assert at.over() == 0
     assert len(at.seen.split()) == 1  # the program alone
 

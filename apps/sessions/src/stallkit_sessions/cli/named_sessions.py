@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Iterator, NoReturn
 
 import click
+from attrs import evolve
 
 from stallkit.cli import started
 from stallkit.cli.common import Name, print_json, warn_unwritable
@@ -23,22 +24,6 @@ from stallkit_sessions.lifecycle import finalize_now, lasting
 from stallkit_sessions.model import ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
 
-__all__ = [
-    "SESSION",
-    "STARTED",
-    "behind",
-    "earlier_ends",
-    "end_object",
-    "found",
-    "leave",
-    "named",
-    "no_session",
-    "opened",
-    "reached",
-    "sessions",
-    "show_end",
-]
-
 
 @contextmanager
 def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
@@ -46,8 +31,7 @@ def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
 
     With `or_copy`, one that cannot be written is read as it is, with a warning.
     """
-    register = Register(sessions_file(), or_copy=or_copy)
-    try:
+    with closing(Register(sessions_file(), or_copy=or_copy)) as register:
         why = register.unwritable
         if settled and why is None:
             try:
@@ -58,8 +42,6 @@ def opened(settled: bool = True, or_copy: bool = False) -> Iterator[Register]:
                 why = error.why
         warn_unwritable(sessions_file(), why)
         yield register
-    finally:
-        register.close()
 
 
 def found(name: str) -> RunningSession | ExitRecord:
@@ -76,17 +58,12 @@ def no_session(name: str) -> str:
     return f"no session {name!r} was started{like(name, known)}; stallkit list shows all"
 
 
-def sessions() -> Iterator[tuple[str, str]]:
-    """The sessions that stallkit started."""
-    if not sessions_file().exists():
-        return
-    register = Register(sessions_file(), or_copy=True)
-    try:
-        for one in register.listing():
-            state = f"ended: {one.cause}" if isinstance(one, ExitRecord) else "running"
-            yield one.session.name, state
-    finally:
-        register.close()
+def sessions(ctx: click.Context | None = None) -> Iterator[tuple[str, str]]:
+    """The sessions that stallkit started, with a word on their state; also for a shell that completes names."""
+    if sessions_file().exists():
+        with closing(Register(sessions_file(), or_copy=True)) as register:
+            for one in register.listing():
+                yield one.session.name, f"ended: {one.cause}" if isinstance(one, ExitRecord) else "running"
 
 
 def named(name: str) -> RunningSession | ExitRecord | None:
@@ -101,7 +78,7 @@ def named(name: str) -> RunningSession | ExitRecord | None:
 def reached(session: Session, listen: bool = False) -> tuple[str, Options]:
     """The target and the options that reach exactly its pane."""
     pane = Identity.of(session.identity).pane
-    return f"tmux:{pane}", Options(session.tmux_socket_name, session.tmux_socket_path, listen)
+    return f"tmux:{pane}", evolve(session.options, listen=listen)
 
 
 def show_end(record: ExitRecord, as_json: bool) -> None:
@@ -126,17 +103,6 @@ def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
     return [one for one in reversed(found) if one.session.id != record.session.id]
 
 
-def behind(target: str, socket_name: str | None, socket_path: str | None) -> ExitRecord | None:
-    """How the session of a bare name or ``tmux:NAME`` ended, if stallkit started it there."""
-    scheme, _, name = target.rpartition(":")
-    session = named(name) if scheme in ("", "tmux") else None
-    if not isinstance(session, ExitRecord):
-        return None
-    path = str(Path(socket_path).absolute()) if socket_path else None
-    there = (session.session.tmux_socket_name, session.session.tmux_socket_path)
-    return session if not scheme or there in ((socket_name, path), lasting(socket_name, path)) else None
-
-
 def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
     """Print how it ended, and exit the command: there is no session to act on."""
     started.leave(ctx, _ended(record))
@@ -158,8 +124,14 @@ class StartedHere:
 
     def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> started.EndReport | None:
         """How the session of a bare name or ``tmux:NAME`` on that server ended."""
-        record = behind(target, socket_name, socket_path)
-        return None if record is None else _ended(record)
+        scheme, _, name = target.rpartition(":")
+        record = named(name) if scheme in ("", "tmux") else None
+        if not isinstance(record, ExitRecord):
+            return None
+        path = str(Path(socket_path).absolute()) if socket_path else None
+        there = (record.session.tmux_socket_name, record.session.tmux_socket_path)
+        here = not scheme or there in ((socket_name, path), lasting(socket_name, path))
+        return _ended(record) if here else None
 
     def note(self, name: str, found: Readiness) -> started.EndReport | None:
         """Keep what a wait for its start found; how it ended, if it did meanwhile."""
@@ -182,9 +154,4 @@ def _ended(record: ExitRecord) -> started.EndReport:
 STARTED = StartedHere()
 
 
-def completed(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    """The sessions that stallkit started, for a shell that completes their names."""
-    return sessions()
-
-
-SESSION = Name("name", "stallkit_sessions.cli.named_sessions:completed")
+SESSION = Name("name", "stallkit_sessions.cli.named_sessions:sessions")

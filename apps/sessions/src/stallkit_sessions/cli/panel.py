@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import signal
 from datetime import datetime
 from typing import Any, Iterator, Sequence
 
@@ -19,10 +18,8 @@ from stallkit.durations import in_words
 from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump
 from stallkit.terminal.text import escaped
-from stallkit_sessions.explain import STOPPED, THIRD, event_of, hints
-from stallkit_sessions.model import Cause, ExitRecord, Status
-
-__all__ = ["EARLIER", "PrintedEnd", "as_json", "ended", "how", "show"]
+from stallkit_sessions.explain import THIRD, event_of, hints
+from stallkit_sessions.model import STOPPED, Cause, ExitRecord, Status, signal_name
 
 EARLIER = 3  # listed ends of the same name before it: enough to see whether they are alike
 LINES, FEWEST = 15, 3  # of the last screen, so that the rest stays in view
@@ -35,7 +32,7 @@ def show(record: ExitRecord, earlier: Sequence[ExitRecord] = (), console: Consol
         console = plain_console(file=console.file, width=120)  # a pipe has no width
     facts, commands = _facts(record, earlier), _commands(record, console)
     lines = _room(console, facts, commands) if console.is_terminal else LINES
-    title, inside = _title(record), _inside(record, facts, lines)
+    title, inside = Text(f"{shown(record.session.name)}: {record.cause}"), _inside(record, facts, lines)
     if console.is_terminal:
         colour = "dim" if event_of(record) == STOPPED else "red"
         console.print(Panel(inside, title=title, border_style=colour))
@@ -60,10 +57,6 @@ def _room(console: Console, facts: Table, commands: Sequence[Text]) -> int:
     inside = console.options.update(width=max(1, console.width - 4))
     below = sum(-(-command.cell_len // console.width) for command in commands)
     return max(FEWEST, min(LINES, console.height - len(console.render_lines(facts, inside)) - below - 4))
-
-
-def _title(record: ExitRecord) -> Text:
-    return Text(f"{shown(record.session.name)}: {record.cause}")
 
 
 def _inside(record: ExitRecord, facts: Table, lines: int) -> Group:
@@ -95,7 +88,8 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
     elif record.earlier:
         yield "again", "it died of this the previous time as well"
     for number, before in enumerate(earlier[:EARLIER]):
-        yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{_incident(before)}"
+        incident = f", incident {before.incident}" if before.incident else ""
+        yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{incident}"
     if len(earlier) > EARLIER:
         yield "", f"all of them: stallkit postmortem {shlex.quote(session.name)} --all"
     if record.incident:
@@ -115,11 +109,9 @@ def how(record: ExitRecord) -> str:
     if status is None:
         return "unknown: no process that would know was there"
     if status.signal is not None:
-        try:
-            named = signal.Signals(status.signal).name
-        except ValueError:
-            named = ""
-        return f"signal {status.signal} {named} (says {status.source})".replace("  ", " ")
+        number = f"signal {status.signal}"
+        named = signal_name(status.signal)
+        return f"{number if named == number else f'{number} {named}'} (says {status.source})"
     return f"code {status.code} (says {status.source})"
 
 
@@ -168,10 +160,6 @@ def as_json(record: ExitRecord, earlier: Sequence[ExitRecord] = ()) -> dict[str,
 
 def _moment(record: ExitRecord) -> str:
     return f"{datetime.fromtimestamp(record.ended_at).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _incident(record: ExitRecord) -> str:
-    return f", incident {record.incident}" if record.incident else ""
 
 
 def _verdict(verdict: dict[str, Any]) -> str:

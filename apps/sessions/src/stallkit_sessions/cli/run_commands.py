@@ -24,9 +24,6 @@ from stallkit.terminal.keys import Keys
 from stallkit_sessions.runs import client as runs
 from stallkit_sessions.runs.run import WINDOW_S
 
-__all__ = ["EXIT_STATUS_HELP", "attach_command", "conclude", "named_runs", "run_command"]
-
-
 EXIT_STATUS_HELP = "Exit with the command's own status when it ended (128 + N after signal N)."
 _EXITS = {"exited": Exit.OK, "waiting": Exit.STALLED, "maybe": Exit.MAYBE, "timeout": Exit.TIMEOUT}
 

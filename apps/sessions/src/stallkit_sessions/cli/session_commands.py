@@ -1,4 +1,4 @@
-"""``stallkit start``, ``list`` and ``stop``: programs in sessions of their own, whose end is explained."""
+"""``stallkit start``, ``list``, ``output``, ``postmortem`` and ``stop``: sessions, and how they ended."""
 
 from __future__ import annotations
 
@@ -6,40 +6,59 @@ import re
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Iterator, NoReturn, Sequence
+from typing import Any, Iterator, Sequence
 
 import click
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import Duration, env_options, policy_option, print_json, session_options, shown, variables
-from stallkit.cli.exits import Exit
+from stallkit.cli.check_commands import as_lines
+from stallkit.cli.common import (
+    Duration,
+    env_options,
+    log_option,
+    policy_option,
+    print_json,
+    session_options,
+    shown,
+    variables,
+)
+from stallkit.cli.exits import Exit, exit_of
+from stallkit.cli.installed import engine
 from stallkit.cli.press_commands import wait_for
 from stallkit.cli.speech import say
 from stallkit.cli.tables import hanging, page_table, wide_console
-from stallkit.config import sessions_file
+from stallkit.config import event_log, sessions_file
 from stallkit.distributions import offered
 from stallkit.durations import in_words
 from stallkit.errors import TransportError
 from stallkit.jsonio import unstructure
+from stallkit.press.check import CheckResult, check_session
+from stallkit.press.events import EventLog
+from stallkit.press.policy import Policy
+from stallkit.redact.redact import redact_all
+from stallkit.settings import configured_policy
 from stallkit.terminal.text import escaped
-from stallkit_sessions.cli.named_sessions import SESSION, earlier_ends, no_session, opened
+from stallkit.transports.targets import open_target
+from stallkit_sessions.cli.named_sessions import (
+    SESSION,
+    earlier_ends,
+    found,
+    leave,
+    no_session,
+    opened,
+    reached,
+    show_end,
+)
 from stallkit_sessions.cli.panel import as_json as end_object
-from stallkit_sessions.cli.panel import ended, how
+from stallkit_sessions.cli.panel import ended, how, show
 from stallkit_sessions.containers.runtime_call import BWRAP, DOCKER, PODMAN
-from stallkit_sessions.explain import STOPPED, event_of, hints
+from stallkit_sessions.end_facts import facts
+from stallkit_sessions.explain import event_of, hints
 from stallkit_sessions.lifecycle import GRACE_S, clear, stop
 from stallkit_sessions.manager import Sessions
-from stallkit_sessions.model import ExitRecord, Session
+from stallkit_sessions.model import STOPPED, ExitRecord, Session
 from stallkit_sessions.register import Register, RunningSession
-
-__all__ = [
-    "list_command",
-    "print_table",
-    "row_object",
-    "start_command",
-    "stop_command",
-]
 
 # --- the sessions that stallkit started, as a table and as values ---
 
@@ -118,7 +137,12 @@ def list_command(living: bool, as_json: bool) -> None:
     Exit codes: 0; 1 the register cannot be read.
     Example:    stallkit list --json
     """
-    rows, objects = _listed(living, as_json) if sessions_file().exists() else ([], [])
+    rows: list[RunningSession | ExitRecord] = []
+    objects: list[dict[str, Any]] = []
+    if sessions_file().exists():
+        with opened(or_copy=True) as register:
+            rows = [one for one in register.listing() if isinstance(one, RunningSession) or not living]
+            objects = [row_object(register, one) for one in rows if as_json]
     if as_json:
         print_json({"version": 1, "sessions": objects})
     elif rows:
@@ -128,17 +152,7 @@ def list_command(living: bool, as_json: bool) -> None:
         say(f"{none}: stallkit {'list' if living else 'start NAME -- COMMAND'}")
 
 
-def _listed(living: bool, as_json: bool) -> tuple[list[RunningSession | ExitRecord], list[dict[str, Any]]]:
-    """The sessions, and the same as values where they are asked for."""
-    with opened(or_copy=True) as register:
-        rows = [one for one in register.listing() if isinstance(one, RunningSession) or not living]
-        if not as_json:
-            return rows, []
-
-        return rows, [row_object(register, one) for one in rows]
-
-
-# --- start and stop ---
+# --- start ---
 
 _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 
@@ -208,22 +222,24 @@ def start_command(
     """
     columns = _SIZE.fullmatch(size)
     if columns is None:
-        _usage(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
+        raise click.UsageError(f"{size!r} is not a size: write COLSxROWS, such as 120x40")
     if manifest is not None:
         start_manifest = offered("start_manifest")
         if start_manifest is None:
-            _usage("--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator")
+            raise click.UsageError(
+                "--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator"
+            )
         start_manifest(ctx, manifest, (int(columns[1]), int(columns[2])))
     if name is None or not words:
-        _usage("give NAME -- COMMAND..., or --manifest FILE")
-    engine, image = _engine(docker, podman, bwrap)
+        raise click.UsageError("give NAME -- COMMAND..., or --manifest FILE")
+    runtime, image = _runtime(docker, podman, bwrap)
     with Sessions() as sessions:
         try:
             made = sessions.start(
                 name,
                 words,
                 directory=cwd,
-                engine=engine,
+                engine=runtime,
                 image=image,
                 engine_options=engine_options,
                 ports=ports,
@@ -238,9 +254,11 @@ def start_command(
                 tell=lambda line: click.echo(f"stallkit: {shown(line)}", err=True),
             )
         except ValueError as error:
-            _usage(str(error))
+            raise click.UsageError(str(error)) from error
     if as_json and wait_s is None:
-        print_json({"version": 1, "session": _as_object(made)})
+        kept = ("name", "id", "identity", "directory", "engine", "container")
+        session = {key: getattr(made, key) for key in kept}
+        print_json({"version": 1, "session": {**session, "ports": list(made.ports)}})
     elif not as_json:
         ports_shown = f", ports {' '.join(map(str, made.ports))}" if made.ports else ""
         say(shown(name, f": started{ports_shown}; stallkit output {name} shows it"))
@@ -248,28 +266,109 @@ def start_command(
         ctx.exit(wait_for(name, policy, wait_s, as_json, None))
 
 
-def _engine(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str | None, str | None]:
+def _runtime(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str | None, str | None]:
     given = [(name, image) for name, image in ((DOCKER, docker), (PODMAN, podman), (BWRAP, "" if bwrap else None))]
     chosen = [(name, image or None) for name, image in given if image is not None]
     if len(chosen) > 1:
-        _usage("give one of --docker, --podman and --bwrap")
+        raise click.UsageError("give one of --docker, --podman and --bwrap")
     return chosen[0] if chosen else (None, None)
 
 
-def _as_object(session: Session) -> dict[str, object]:
-    return {
-        "name": session.name,
-        "id": session.id,
-        "identity": session.identity,
-        "directory": session.directory,
-        "engine": session.engine,
-        "container": session.container,
-        "ports": list(session.ports),
-    }
+# --- what one shows, how it ended, and its end ---
 
 
-def _usage(why: str) -> NoReturn:
-    raise click.UsageError(why)
+@click.command("output")
+@click.argument("name", type=SESSION)
+@click.option("--lines", type=click.IntRange(1, 10_000), default=40, show_default=True, metavar="N", help="The last N.")
+@click.option("--check-stall", is_flag=True, help="Look whether it is stalled, and exit, as `check` does.")
+@click.option(
+    "--dismiss", "dismisses", is_flag=True,
+    help="With --check-stall: press once what the policy allows.",
+)  # fmt: skip
+@policy_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
+@log_option
+@click.pass_context
+def output_command(
+    ctx: click.Context,
+    name: str,
+    lines: int,
+    check_stall: bool,
+    dismisses: bool,
+    policy: str | None,
+    as_json: bool,
+    log: Path | None,
+) -> None:
+    """Print the last lines of a session, or how it ended.
+
+    With --check-stall the result of `stallkit check` follows, on standard error; the lines are those before a press.
+
+    \b
+    Exit codes: 0; 1 could not look; 4 it ended; with --check-stall also 2 stalled, asks or failed, 3 maybe.
+    Example:    stallkit output worker1 --check-stall
+    """
+    if dismisses and not check_stall:
+        raise click.UsageError("--dismiss needs --check-stall")
+    if policy and not dismisses:
+        raise click.UsageError("--policy needs --dismiss")
+    allowed = configured_policy(policy) if dismisses else None
+    session = found(name)
+    if isinstance(session, ExitRecord):
+        leave(ctx, session)
+    look = facts(session.session, lines=lines)
+    if look.facts.place != "there":
+        raise click.ClickException(f"could not look at {name}: {look.why}; try again")
+    checked = _checked(name, session.session, allowed, log) if check_stall else None
+    if as_json:
+        result = {"version": 1, "target": name, "status": None} | ({} if checked is None else unstructure(checked))
+        print_json({**result, "lines": "\n".join(look.lines).split("\n")})
+    else:
+        for line in redact_all(look.lines):  # together: a secret may begin on one line and end on another
+            click.echo(shown(line))
+        for line in as_lines(checked) if checked is not None else ():
+            click.echo(line, err=True)
+    if checked is not None and checked.unlogged is not None:
+        click.echo(f"stallkit: {shown(checked.unlogged)}", err=True)
+    ctx.exit(Exit.OK if checked is None else exit_of(checked.status))
+
+
+def _checked(name: str, session: Session, allowed: Policy | None, log: Path | None) -> CheckResult:
+    transport = open_target(*reached(session))
+    transport.target = name
+    try:
+        return check_session(transport, engine(), allowed, EventLog(event_log(log)), prove=True)
+    finally:
+        transport.close()
+
+
+@click.command("postmortem")
+@click.argument("name", type=SESSION)
+@click.option("--all", "everything", is_flag=True, help="Every kept end of that name, the oldest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
+@click.pass_context
+def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json: bool) -> None:
+    """Show how a session ended: cause, time, exit code and its source, last screen, worktree, container, ports.
+
+    \b
+    Exit codes: 0; 1 it never ended, or the register cannot be read.
+    Example:    stallkit postmortem worker1 --json
+    """
+    latest = found(name)
+    with opened(settled=False) as register:
+        records = register.records(name, limit=1_000 if everything else 1)
+    if not records:
+        click.echo(shown(name, " is running, and has never ended"), err=True)
+        ctx.exit(Exit.ERROR)
+    if as_json and everything:
+        ends = [end_object(record, records[:number][::-1]) for number, record in enumerate(records)]
+        print_json({"version": 1, "target": name, "ended": ends})
+    elif everything:
+        for record in records:
+            show(record)
+    else:
+        show_end(records[0], as_json)
+    if not isinstance(latest, ExitRecord):
+        click.echo(shown(name, " was started again, and is running"), err=True)
 
 
 @click.command("stop")
@@ -311,7 +410,7 @@ def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, g
                 continue
             results.append({"name": name, "cause": str(record.cause), "why": record.why})
             if not as_json:
-                say(shown(record.session.name, _line(record)))
+                say(shown(record.session.name, f": {record.cause}, {how(record)}"))
     if as_json:
         print_json({"version": 1, "sessions": results})
     ctx.exit(Exit.ERROR if failed else Exit.OK)
@@ -325,7 +424,3 @@ def _stopped(register: Register, name: str, grace_s: float) -> ExitRecord:
         return stop(register, session, grace_s=grace_s)
     clear(session, grace_s)
     return session
-
-
-def _line(record: ExitRecord) -> str:
-    return f": {record.cause}, {how(record)}"

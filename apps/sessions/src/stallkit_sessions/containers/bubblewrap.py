@@ -3,8 +3,8 @@
 The sandbox is the program's own process tree: it sees no other processes and ends with its terminal; its exit status is
 bwrap's own (128 plus the signal where one ended the program).  It does not hide files: home directories can be read.
 
-One that a manifest describes is `boxed`: of the system it has the programs and a few files of /etc, nothing of any home
-directory, no variable of ours, and what its options mount.
+One that a manifest describes has of the system the programs and a few files of /etc, nothing of any home directory, no
+variable of ours, and what its options mount.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 
 from stallkit_sessions.containers import forwarder
-from stallkit_sessions.containers.runtime_call import BWRAP, ContainerSession
-
-__all__ = ["REACH", "run_command"]
+from stallkit_sessions.containers.runtime_call import BWRAP
+from stallkit_sessions.model import Session
 
 REACH = "--reach"  # an option of ours, before PORT=HOST:PORT: a proxy that is at this port of the sandbox's loopback
 
@@ -34,22 +33,23 @@ _HOME = "/home/agent"
 _GIVEN = ("LANG", "LC_ALL", "TERM", "COLORTERM")  # of our variables: how it shows itself
 
 
-def run_command(session: ContainerSession, arguments: int | None = None) -> list[str]:
+def run_command(session: Session, arguments: int | None = None) -> list[str]:
     """The command for the session's terminal.
 
     `engine_options` come last, so that they take precedence: ``--bind`` of another writable folder, ``--tmpfs`` over a
     folder to hide, ``--share-net`` for the network.  bwrap reads more of them from the descriptor `arguments`.
     """
+    boxed = session.sandbox is not None
     shares_network = "--share-net" in session.engine_options
     # The process that bubblewrap leaves inside would show what it was started with, in /proc/1/environ.
-    bare = ["env", "-i", f"PATH={os.environ.get('PATH', os.defpath)}"] if session.boxed else []
+    bare = ["env", "-i", f"PATH={os.environ.get('PATH', os.defpath)}"] if boxed else []
     options = list(session.engine_options)
     ways = [options.pop(at) for at in reversed(range(len(options))) if options[at - 1 : at] == [REACH]]
     through = [sys.executable, "-I", forwarder.__file__, *reversed(ways), "--"] if ways else []
     words = [*bare, *through, BWRAP, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    words += _box(session) if session.boxed else ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    words += _box(session) if boxed else ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for place in _EMPTY:
-        if session.boxed or (Path(place).is_dir() and not Path(place).is_symlink()):
+        if boxed or (Path(place).is_dir() and not Path(place).is_symlink()):
             words += ["--tmpfs", place]
     if shares_network:  # where some systems keep the addresses of their name servers
         words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]
@@ -64,7 +64,7 @@ def run_command(session: ContainerSession, arguments: int | None = None) -> list
     return [*words, *options, "--", *session.command]
 
 
-def _box(session: ContainerSession) -> list[str]:
+def _box(session: Session) -> list[str]:
     """An empty root with the programs of the system, a home directory of its own, and its own few variables."""
     words = ["--cap-drop", "ALL", "--clearenv", "--dev", "/dev", "--proc", "/proc"]
     for place in map(Path, _SYSTEM):

@@ -22,21 +22,6 @@ from attrs import evolve, frozen
 from stallkit.transports.base import Presence
 from stallkit_sessions.containers.runtime_call import DOCKER, environment, not_installed
 
-__all__ = [
-    "Account",
-    "Broke",
-    "ContainerEvent",
-    "ContainerEventStream",
-    "ContainerFacts",
-    "Died",
-    "Killed",
-    "OutOfMemory",
-    "Removed",
-    "Started",
-    "read_event",
-]
-
-
 # --- a container runtime's stream of events, held open ---
 
 _OVERLAP_S = 1.0  # asked for again, since runtimes and clocks are not exact
@@ -87,7 +72,7 @@ class ContainerEventStream:
     def _command(self) -> list[str]:
         command = [self.name, "events", "--format", "{{json .}}", "--since", f"{self._since - _OVERLAP_S:.6f}"]
         # podman 4.3 filters by a label only with its value: there `read_event` filters.
-        return [*command, "--filter", "label=stallkit.session" if self.name == DOCKER else "type=container"]
+        return [*command, "--filter", f"label={LABEL}" if self.name == DOCKER else "type=container"]
 
     async def _once(self) -> AsyncGenerator[str | bool, None]:
         """The lines of one child process, and finally whether the runtime hung up."""
@@ -118,7 +103,7 @@ class ContainerEventStream:
             await process.wait()
 
 
-_LABEL = "stallkit.session"
+LABEL = "stallkit.session"
 _LONGEST = 100_000  # characters of a line: labels can be of any length
 _SIGNALS = range(1, 65)
 _CODES = range(256)
@@ -235,7 +220,7 @@ def read_event(line: str) -> ContainerEvent | None:
     attributes = actor.get("Attributes") if isinstance(actor, dict) else event.get("Attributes")
     if not isinstance(attributes, dict):
         return None
-    session, container = attributes.get(_LABEL), attributes.get("name", event.get("Name"))
+    session, container = attributes.get(LABEL), attributes.get("name", event.get("Name"))
     at = _moment(event)
     if not (isinstance(session, str) and session and isinstance(container, str) and container) or at is None:
         return None

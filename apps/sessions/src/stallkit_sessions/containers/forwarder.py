@@ -20,8 +20,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-__all__ = ["main"]
-
 _OWNER = 0xB701  # NS_GET_USERNS: the user namespace that a network belongs to
 _PIECE = 65_536
 

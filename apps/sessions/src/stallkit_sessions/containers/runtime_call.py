@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
-from contextlib import suppress
-from typing import Mapping, Protocol, Sequence
-
-from attrs import frozen
+from typing import Mapping, Sequence
 
 from stallkit.errors import CaptureTimeout, ContainerError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S
-
-__all__ = [
-    "BWRAP",
-    "DOCKER",
-    "KEPT",
-    "PODMAN",
-    "ContainerSession",
-    "RuntimeGone",
-    "NoContainer",
-    "Said",
-    "call",
-    "environment",
-    "kept",
-    "not_installed",
-]
+from stallkit_sessions.child_process import run_alone
 
 DOCKER, PODMAN, BWRAP = "docker", "podman", "bwrap"
 # The variables that decide which runtime a command reaches, and how.  None may hold a password (as DOCKER_AUTH_CONFIG
@@ -55,41 +37,6 @@ class NoContainer(ContainerError):
     """The runtime reports that it has no such container."""
 
 
-class ContainerSession(Protocol):
-    """The facts needed to run a session in a container or a sandbox."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def command(self) -> tuple[str, ...]: ...
-    @property
-    def directory(self) -> str: ...
-    @property
-    def engine(self) -> str | None: ...
-    @property
-    def image(self) -> str | None: ...
-    @property
-    def container(self) -> str | None: ...
-    @property
-    def engine_options(self) -> tuple[str, ...]: ...
-    @property
-    def engine_environment(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def ports(self) -> tuple[int, ...]: ...
-    @property
-    def boxed(self) -> bool: ...
-
-
-@frozen
-class Said:
-    """What a call printed."""
-
-    text: str
-    complaints: str
-
-
 def kept(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The part of an environment that decides which runtime is reached, to be kept with a session."""
     return tuple((name, environ[name]) for name in KEPT if name in environ)
@@ -104,37 +51,21 @@ def environment(own: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def call(
     command: Sequence[str], target: str, own: Sequence[tuple[str, str]] = (), deadline_s: float = DEADLINE_S
-) -> Said:
+) -> str:
     """What a successful call prints.
 
     `target` is the container for messages.  Raises NoContainer, RuntimeGone, CaptureTimeout, TransportUnavailable where
     the command is not installed, ContainerError for any other failure.
     """
     try:
-        # A session of its own: it cannot ask for a password, and what it starts (ssh) ends with it.
-        process = subprocess.Popen(
-            command,
-            env=environment(own),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        done = run_alone(command, environment(own), deadline_s)
+    except subprocess.TimeoutExpired as error:
+        raise CaptureTimeout(target, deadline_s) from error
     except OSError as error:
         raise not_installed(command[0], target, error) from error
-    with process:
-        try:
-            output, errors = process.communicate(timeout=deadline_s)
-        except BaseException as error:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise CaptureTimeout(target, deadline_s) from error
-            raise
-    complaints = errors.decode("utf-8", "replace").strip()
-    if process.returncode:
-        raise _failure(command[0], target, complaints, process.returncode)
-    return Said(output.decode("utf-8", "replace"), complaints)
+    if done.returncode:
+        raise _failure(command[0], target, done.stderr.decode("utf-8", "replace").strip(), done.returncode)
+    return done.stdout.decode("utf-8", "replace")
 
 
 def not_installed(binary: str, target: str, error: OSError) -> TransportUnavailable:

@@ -14,21 +14,10 @@ from attrs import evolve, frozen
 from stallkit.errors import ContainerError, TransportError
 from stallkit.probes.procfs import stat_of
 from stallkit.transports.base import DEADLINE_S, Presence
-from stallkit_sessions.containers.container_events import Account, ContainerFacts
-from stallkit_sessions.containers.runtime_call import (
-    DOCKER,
-    KEPT,
-    PODMAN,
-    ContainerSession,
-    NoContainer,
-    RuntimeGone,
-    Said,
-    call,
-)
+from stallkit_sessions.containers.container_events import LABEL, Account, ContainerFacts
+from stallkit_sessions.containers.runtime_call import DOCKER, KEPT, PODMAN, NoContainer, RuntimeGone, call
+from stallkit_sessions.model import Session
 
-__all__ = ["LABEL", "ContainerRuntime", "runtime_of", "judged", "weigh"]
-
-LABEL = "stallkit.session"
 INVENTED = 255  # what containerd, dockerd and conmon write for unknown; a program may also end with it
 STOP_S = 5.0  # beyond the grace, for a runtime to end a container and to report it
 
@@ -48,7 +37,7 @@ class ContainerRuntime:
     name: str
     environment: tuple[tuple[str, str], ...] = ()
 
-    def run_command(self, session: ContainerSession, env_file: str | None = None) -> list[str]:
+    def run_command(self, session: Session, env_file: str | None = None) -> list[str]:
         """The command for the session's terminal: its container is created, run and attached.
 
         The session's directory is mounted at its own path, and the program begins there, unless the options mount
@@ -118,7 +107,7 @@ class ContainerRuntime:
         self._or_gone("rm", "--volumes", container, deadline_s=STOP_S)
 
     def _inspected(self, container: str) -> dict[str, Any]:
-        text = self._call("container", "inspect", "--format", _TEMPLATE, container, target=container).text
+        text = self._call("container", "inspect", "--format", _TEMPLATE, container, target=container)
         try:
             seen: Any = json.loads(text)
             assert isinstance(seen["state"], dict)
@@ -133,7 +122,7 @@ class ContainerRuntime:
         except NoContainer:
             return
 
-    def _call(self, *words: str, target: str = "", deadline_s: float = DEADLINE_S) -> Said:
+    def _call(self, *words: str, target: str = "", deadline_s: float = DEADLINE_S) -> str:
         return call([self.name, *words], target or self.name, self.environment, deadline_s)
 
     def _remote(self, container: str) -> bool:
@@ -144,7 +133,7 @@ class ContainerRuntime:
             answer = self._call("info", "--format", "{{json .Host.ServiceIsRemote}}", target=container)
         except TransportError:
             return True  # unknown: then no conclusion is drawn
-        return answer.text.strip() != "false"
+        return answer.strip() != "false"
 
     def _env_words(self) -> list[str]:
         """The start of a command line that sets the environment, since a tmux server has its own."""
@@ -155,9 +144,14 @@ class ContainerRuntime:
         return ["env", *unset, *(f"{name}={value}" for name, value in self.environment)]
 
 
-def runtime_of(session: ContainerSession) -> ContainerRuntime | None:
+def runtime_of(session: Session) -> ContainerRuntime | None:
     """The runtime of a session's container; None where it has none (bubblewrap's sandbox is not a container)."""
     return ContainerRuntime(session.engine, session.engine_environment) if session.engine in (DOCKER, PODMAN) else None
+
+
+def container_name(name: str, id: str, engine: str | None) -> str | None:
+    """The name of a session's container; None where it has none."""
+    return f"stallkit-{name}-{id}" if engine in (DOCKER, PODMAN) else None
 
 
 def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts:

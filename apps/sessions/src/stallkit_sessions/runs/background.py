@@ -12,7 +12,6 @@ import sys
 import time
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Protocol
 
@@ -27,15 +26,13 @@ from stallkit.errors import StoreError
 from stallkit.jsonio import dump
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
-from stallkit.redact.redact import redact, redact_all
+from stallkit.redact.redact import redact, redact_all, redact_words
 from stallkit.signals.collect import remove_files
 from stallkit.terminal.keys import Keys
-from stallkit_sessions.runs.client import KEPT_S, RESULT, SOCKET, save, told
+from stallkit_sessions.runs.client import KEPT_S, RESULT, SOCKET, save
 from stallkit_sessions.runs.package_status import PackageStatus
 from stallkit_sessions.runs.run import Run, RunResult
 from stallkit_sessions.runs.wait_limits import RunStatus
-
-__all__ = ["main"]
 
 # For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0
@@ -69,8 +66,11 @@ class _Background:
         self._callers += 1
         try:
             run = self.started.result()
-            report = partial(_report, progress) if request.get("progress") else None
-            result: dict[str, Any] = redact_all(_do(run, request, report))
+
+            def report(seconds: float, line: str) -> None:
+                progress(redact_all({"seconds": seconds, "line": line}))
+
+            result: dict[str, Any] = redact_all(_do(run, request, report if request.get("progress") else None))
         finally:
             self._callers, self._left_at = self._callers - 1, time.monotonic()
         return result
@@ -116,20 +116,20 @@ def _next(result: RunResult) -> dict[str, str | None] | None:
     }
 
 
-def _report(progress: Progress, seconds: float, line: str) -> None:
-    progress(redact_all({"seconds": seconds, "line": line}))
-
-
 def main() -> int:
     """Start the run that standard input describes, announce it, and stay until its end."""
     escape_errors()
     folder = Path(sys.argv[1])
     options: dict[str, Any] = json.load(sys.stdin)
     events: dict[str, Any] = options.pop("events", None) or {}
+
+    def complain(message: str) -> None:
+        print(f"stallkit: {redact(message)}", file=sys.stderr, flush=True)
+
     with ExitStack() as stack:
         file = events.pop("file", None)
         open_outlet = offered("run_outlet") if events else None
-        notifier = open_outlet(stack, events, _complain) if open_outlet else None
+        notifier = open_outlet(stack, events, complain) if open_outlet else None
         return _run(folder, options, notifier, _event_writer(f"run:{folder.name}", notifier, file))
 
 
@@ -146,14 +146,10 @@ def _event_writer(target: str, notifier: Outlet | None, file: str | None) -> Cal
     return tell
 
 
-def _complain(message: str) -> None:
-    print(f"stallkit: {redact(message)}", file=sys.stderr, flush=True)
-
-
 def _run(folder: Path, options: dict[str, Any], notifier: Outlet | None, tell: Callable[[Event], None]) -> int:
     background = _Background()
     try:
-        tell(Event("run_started", "", {"command": told(options["command"])}))  # before any other of its events
+        tell(Event("run_started", "", {"command": redact_words(options["command"])}))  # before any other of its events
         server = Server(folder / SOCKET, background.answer)
     except Exception as error:
         return _not_started(error, notifier, tell)

@@ -27,8 +27,6 @@ from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.redact.redact import redact_all, redact_words
 from stallkit.signals.collect import command_with_signals, remove_files
 
-__all__ = ["RESULT", "SOCKET", "latest", "listing", "request", "save", "start", "told"]
-
 SOCKET, RESULT, ABOUT, LOG = "socket", "result.json", "about.json", "keeper.log"
 KEPT_S = 7 * 86_400.0  # how long the result of an ended run is kept, and how long one goes on that nobody asks for
 ENDS_S, AGAIN_S = 2.0, 0.05  # for a killed background process to be gone; between two looks for that
@@ -52,7 +50,10 @@ def start(
     _prune()
     folder = _new_folder()
     try:
-        save(folder, ABOUT, _about(command, options.get("cwd")))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        at = str(options.get("cwd") or Path.cwd())
+        # Redacted together, since one word may name what the next one is.
+        save(folder, ABOUT, {"command": redact_words(command), "cwd": at, "started": now})
         words = _with_signals(command, folder) if hooks else list(command)
         payload = {"command": wrapped(words) if wrap else words, "events": dict(events or {}), **options}
         daemon.start("stallkit_sessions.runs.background", str(folder), log=folder / LOG, payload=payload, cwd=None)
@@ -77,15 +78,6 @@ def _with_signals(command: Sequence[str], folder: Path) -> list[str]:
     except OSError as error:
         why = f"its hooks cannot be written: {error}"
         raise StoreError("run", folder.name, why, "start it without --hooks") from error
-
-
-def told(command: Sequence[str]) -> list[str]:
-    """A command's words without secrets; redacted together, since one word may name the next one."""
-    return redact_words(command)
-
-
-def _about(command: Sequence[str], cwd: object) -> dict[str, Any]:
-    return {"command": told(command), "cwd": str(cwd or Path.cwd()), "started": _now()}
 
 
 def request(
@@ -197,7 +189,3 @@ def _prune() -> None:
             known = ended if ended.exists() else folder / ABOUT
             if time.time() - known.stat().st_mtime > KEPT_S and not listens(folder / SOCKET):
                 _remove(folder)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

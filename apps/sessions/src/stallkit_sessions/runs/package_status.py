@@ -19,8 +19,6 @@ from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, wit
 from stallkit.probes.procfs import Process, boot_id
 from stallkit.signals.collect import prompt_line
 
-__all__ = ["ConffilePrompt", "PackageStatus", "with_status"]
-
 # dpkg: "status: /etc/x.conf : conffile-prompt : '/etc/x.conf' '/etc/x.conf.dpkg-new' 1 1"; apt hands the last part on,
 # behind "pmconffile:/etc/x.conf:50.0000:".
 _DPKG = re.compile(r"status: (?P<file>.*?) : conffile-prompt : (?P<rest>.*)")
@@ -80,8 +78,8 @@ class PackageStatus:
     Start `command` with `descriptors` open in it, then call `begin`; if it does not start, `close`.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path | None = None) -> None:
-        self._folder = folder or askpass_dir()
+    def __init__(self, command: Sequence[str]) -> None:
+        self._folder = askpass_dir()
         self._open = [*os.pipe()]
         changed = with_status(command, self._open[1])
         self.command = list(command) if changed is None else changed

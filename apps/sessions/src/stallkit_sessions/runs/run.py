@@ -34,8 +34,6 @@ from stallkit.transports.pty import PtyTransport
 from stallkit_sessions.runs.run_process import Observer, RunProcess, RunState
 from stallkit_sessions.runs.wait_limits import Finish, RunStatus, WaitLimits
 
-__all__ = ["WINDOW_S", "Run", "run", "run_async"]
-
 WINDOW_S = 120.0  # two minutes
 # The main thread notices a signal that the system gives to another thread only when it wakes; so it never sleeps long.
 PROGRESS_S = 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import time
 from typing import Any, Callable, Sequence
 
@@ -22,6 +21,7 @@ from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import strip
 from stallkit.transports.pty import PtyTransport
+from stallkit_sessions.model import signal_name
 from stallkit_sessions.runs.wait_limits import (
     Finish,
     Observation,
@@ -31,8 +31,6 @@ from stallkit_sessions.runs.wait_limits import (
     needs,
     next_look,
 )
-
-__all__ = ["RunProcess", "Observer", "RunState", "Tail"]
 
 KEPT = 262_144  # bytes: some thousand lines of a build, little against the 50 MB that a run may take
 MAX_HALF = 4_096  # bytes of a cut line, which is left out; a longer piece is not a line of text
@@ -255,9 +253,4 @@ class RunProcess:
     def _ended(self) -> tuple[int | None, str | None]:
         """Exit status or signal; neither while it runs, or where they are unknown."""
         status = self._latest.exit_status
-        if status is None or status >= 0:
-            return status, None
-        try:
-            return None, signal.Signals(-status).name
-        except ValueError:  # a real-time signal without a name
-            return None, f"signal {-status}"
+        return (status, None) if status is None or status >= 0 else (None, signal_name(-status))

@@ -13,17 +13,14 @@ from attrs import converters, evolve, field, frozen
 from stallkit.detect.signature import Certainty, State
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["Finish", "WaitLimits", "RunStatus", "Observation", "QuietNotifier", "needs", "next_look"]
-
 # How often to look while output comes, and after it ended: a look takes a thousandth of a core.
 SLOW_S, QUICK_S, QUICK_FOR_S = 1.0, 0.3, 3.0
 DRAWN_S = 0.1  # without output before a first look: a screen is drawn in several writes
 SETTLED_S = 0.3  # at rest before a sure prompt counts: what a check waits between its two looks
 # At rest before a doubtful prompt counts: longer than a network or a disk usually holds a program up.
 DOUBTFUL_S = 1.5
-PROVED_S = (
-    3.0  # at rest before it counts while a proof is under way: the two seconds of `evidence.blocked_read`, and a look
-)
+# At rest before it counts while a proof is under way: the two seconds of `evidence.blocked_read`, and a look.
+PROVED_S = 3.0
 
 
 class RunStatus(StrEnum):

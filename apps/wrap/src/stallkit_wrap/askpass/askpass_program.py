@@ -23,12 +23,9 @@ from stallkit.signals.collect import prompt_line
 from stallkit.terminal.text import escaped
 from stallkit_wrap.askpass import dialogue
 from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
-from stallkit_wrap.askpass.in_popup import asked_in
 from stallkit_wrap.askpass.place import look, refusal
-from stallkit_wrap.askpass.popup import PopUp
+from stallkit_wrap.askpass.popup import PopUp, asked_in
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish, withdraw
-
-__all__ = ["NotAsked", "main"]
 
 USAGE = 2
 _UNASKED = 1

@@ -14,12 +14,8 @@ from attrs import frozen
 
 from stallkit.terminal.text import escaped
 
-__all__ = ["Question", "TerminalLost", "ask", "drain", "remedy", "who_asks"]
-
-
 # --- what an askpass program is asked for, from the words that it is called with ---
 
-Hint = Literal["confirm", "none"]
 HOST_KEY = "(yes/no"  # "... (yes/no/[fingerprint])? ", and "(yes/no)? " of older ones
 USER_NAME = "Username for "
 

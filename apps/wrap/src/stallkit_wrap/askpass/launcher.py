@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 import stallkit
 import stallkit_wrap
 from stallkit import private
 from stallkit.errors import StoreError
-from stallkit_wrap.askpass.prompts import askpass_dir
-
-__all__ = ["environment", "python"]
+from stallkit_wrap.askpass.prompts import askpass_dir, write_whole
 
 LAUNCHER = "askpass"
 _ROOTS = sorted({str(Path(str(module.__file__)).resolve().parents[1]) for module in (stallkit, stallkit_wrap)})
@@ -35,7 +32,8 @@ def environment(folder: Path | None = None) -> dict[str, str]:
     try:
         private.folder(folder.parent)
         private.folder(folder)
-        _write(file, f'#!/bin/sh\nexec {shlex.join([*python("askpass_program"), str(folder)])} "$@"\n')
+        script = f'#!/bin/sh\nexec {shlex.join([*python("askpass_program"), str(folder)])} "$@"\n'
+        write_whole(file, os.fsencode(script), 0o700)
     except OSError as error:
         todo = "set STALLKIT_STATE_DIR to a writable folder"
         raise StoreError("askpass program", str(file), error.strerror or str(error), todo) from error
@@ -48,16 +46,3 @@ def python(module: str) -> list[str]:
     """The command for a module of this room, whatever the folder and the Python variables it is called in."""
     code = f"import sys; sys.path[:0] = {_ROOTS!r}; from stallkit_wrap.askpass.{module} import main; main()"
     return [sys.executable, "-E", "-P", "-c", code]
-
-
-def _write(file: Path, text: str) -> None:
-    """Write it whole or not at all: another start may be calling the one that is there."""
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(os.fsencode(text))
-            os.fchmod(opened.fileno(), 0o700)
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

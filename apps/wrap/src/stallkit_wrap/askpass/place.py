@@ -10,8 +10,6 @@ from stallkit.detect.families import RELAYS
 from stallkit.probes.procfs import ancestors, stat_of
 from stallkit.probes.readers import Readers, holders, readers, tty_facts
 
-__all__ = ["TerminalFacts", "look", "refusal"]
-
 
 @frozen
 class TerminalFacts:

@@ -22,12 +22,9 @@ from stallkit.jsonio import VERSION, load, unstructure
 from stallkit.probes.procfs import Process, ancestors, boot_id
 from stallkit.signals.collect import prompt_line
 
-__all__ = ["AskedPrompt", "AskedPrompts", "askpass_dir", "file_of", "prompts", "publish", "withdraw"]
-
 LIMIT = 64_000  # bytes of a report that are read
-_NAME = re.compile(
-    r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII
-)  # the process that waits; a socket is the asking one's
+# The process that waits; a socket is the asking one's.
+_NAME = re.compile(r"(\d{1,9})-(\d{1,18})\.(?:json|sock)", re.ASCII)
 
 
 @frozen
@@ -85,12 +82,16 @@ class AskedPrompts:
     @cached_property
     def all(self) -> list[AskedPrompt]:
         """All of them, the oldest first."""
-        read = map(_read, _files(self._folder or askpass_dir()))
-        return sorted((one for one in read if one is not None and one.alive), key=lambda prompt: prompt.since)
+        found: list[AskedPrompt] = []
+        with suppress(OSError):
+            for file in (self._folder or askpass_dir()).glob("[!.]*.json"):
+                asked = _read(file)
+                found += [asked] if asked is not None and asked.alive else []
+        return sorted(found, key=lambda prompt: prompt.since)
 
     def below(self, pid: int) -> list[AskedPrompt]:
         """Those of a process and of all below it."""
-        return [prompt for prompt in self.all if _descends(prompt.waits, pid)]
+        return [one for one in self.all if pid in (one.waits, *(above for above, _ in ancestors(one.waits)))]
 
 
 def publish(folder: Path, prompt: AskedPrompt) -> None:
@@ -100,12 +101,17 @@ def publish(folder: Path, prompt: AskedPrompt) -> None:
         left = _NAME.fullmatch(file.name)
         if left is not None and not Process(int(left[1]), int(left[2])).alive():
             file.unlink(missing_ok=True)
+    write_whole(_file(folder, prompt), json.dumps({"version": VERSION, **unstructure(prompt)}).encode())
 
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".")
+
+def write_whole(file: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file whole or not at all: another process may be reading the one that is there.  Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".")
     try:
-        with os.fdopen(handle, "w") as file_object:
-            json.dump({"version": VERSION, **unstructure(prompt)}, file_object)
-        Path(temporary).replace(_file(folder, prompt))
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(data)
+            os.fchmod(handle, mode)
+        Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -126,13 +132,6 @@ def _file(folder: Path, prompt: AskedPrompt) -> Path:
     return file_of(folder, Process(prompt.waits, prompt.waits_started), "json")
 
 
-def _files(folder: Path) -> list[Path]:
-    try:
-        return [one for one in folder.iterdir() if one.suffix == ".json" and not one.name.startswith(".")]
-    except OSError:
-        return []
-
-
 def _read(file: Path) -> AskedPrompt | None:
     try:
         handle = private.opened(file, os.O_RDONLY)
@@ -141,7 +140,3 @@ def _read(file: Path) -> AskedPrompt | None:
     except (OSError, ValueError):
         return None
     return evolve(asked, who=prompt_line(asked.who), prompt=prompt_line(asked.prompt))
-
-
-def _descends(pid: int, below: int) -> bool:
-    return pid == below or any(above == below for above, _ in ancestors(pid))

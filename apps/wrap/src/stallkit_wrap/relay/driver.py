@@ -6,25 +6,28 @@ stallkit_wrap.relay.driver -- COMMAND...`` is ``stallkit wrap`` without its opti
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
 import signal
+import socket
 import sys
 import termios
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
+from stallkit import private
+from stallkit.config import relay_socket
+from stallkit.daemon_socket import bound
 from stallkit.errors import StallkitError
+from stallkit.probes.procfs import Process
 from stallkit_wrap.relay.inner_program import InnerProgram, end_as
 from stallkit_wrap.relay.judge_client import JudgeClient
 from stallkit_wrap.relay.outer_terminal import OuterTerminal, Signals, copy_size
-from stallkit_wrap.relay.relay_socket import RelaySocket
 from stallkit_wrap.relay.status_filter import SelfReports
-
-__all__ = ["NOT_STARTED", "wrap", "wrapped"]
 
 CHUNK = 4_096  # bytes of one read: Linux returns no more of a terminal's
 READS = 16  # before anything else is looked after
@@ -37,6 +40,8 @@ FULL_S = 0.02  # for a terminal that takes no more
 AGAIN_S = 0.2  # between looks at what no event tells: a foreground that comes back, a terminal that is opened again
 HANG_UP_S = 2.0  # for the program to end when its terminal is gone
 NOT_STARTED = 127  # the exit code, as of a shell
+MAX_REQUEST = 4_096  # bytes that are read of a request at the socket
+MAX_CLIENTS = 32  # that have not asked yet: the oldest is dropped
 _NAME = "stallkit"  # as /proc/PID/comm, by which `stallkit.probes` knows a relay
 
 
@@ -345,6 +350,63 @@ def _written(descriptor: int, data: bytes | memoryview) -> int:
         return os.write(descriptor, data)
     except BlockingIOError:
         return 0
+
+
+class RelaySocket:
+    """Answers at the socket of this process, in the caller's loop: call `ready` for each descriptor of `descriptors`.
+
+    Whoever asks there, as `stallkit.probes.readers` does, gets one JSON line with what the relay knows.  If no socket
+    can be made, there is none: a relay does not fail for that.
+    """
+
+    def __init__(self, describe: Callable[[], dict[str, Any]]) -> None:
+        self._describe = describe
+        self._clients: dict[int, socket.socket] = {}
+        self.taken = 0  # differs when `descriptors` differ
+        self._server: socket.socket | None = None
+        self._path = relay_socket(*Process.ours())
+        with suppress(OSError):
+            private.folder(self._path.parent)
+            _remove_dead(self._path.parent)
+            self._server = bound(self._path)
+            self._server.setblocking(False)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What to wait for, until it can be read."""
+        return [*self._clients, *([self._server.fileno()] if self._server is not None else [])]
+
+    def ready(self, descriptor: int) -> None:
+        """Take a connection, or answer the request of one."""
+        client = self._clients.pop(descriptor, None)
+        self.taken += 1
+        with suppress(OSError):
+            if client is not None:
+                with client:
+                    if client.recv(MAX_REQUEST):
+                        client.sendall(json.dumps(self._describe()).encode() + b"\n")
+            elif self._server is not None:
+                client = self._server.accept()[0]
+                client.setblocking(False)
+                self._clients[client.fileno()] = client
+                if len(self._clients) > MAX_CLIENTS:
+                    self._clients.pop(next(iter(self._clients))).close()
+
+    def close(self) -> None:
+        """Answer no more, and remove the socket."""
+        for client in self._clients.values():
+            client.close()
+        if self._server is not None:
+            self._server.close()
+            self._path.unlink(missing_ok=True)
+
+
+def _remove_dead(folder: Path) -> None:
+    """Remove the sockets of relays that were killed."""
+    for path in folder.glob("*-*.sock"):
+        pid, _, started = path.stem.partition("-")
+        if pid.isdecimal() and started.isdecimal() and not Process(int(pid), int(started)).alive():
+            path.unlink(missing_ok=True)
 
 
 def main() -> None:

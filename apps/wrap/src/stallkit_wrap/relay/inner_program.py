@@ -19,8 +19,6 @@ from typing import NoReturn, Sequence
 
 from stallkit.errors import StartRefused
 
-__all__ = ["InnerProgram", "end_as"]
-
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
@@ -100,9 +98,8 @@ def _go_between(command: Sequence[str], terminal: int, keep_stderr: bool, tells:
             _become(command, terminal, keep_stderr, tells)
         os._exit(_NOT_EXECUTABLE)
     with suppress(BaseException):
-        os.closerange(
-            0, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        )  # above all the master: with the relay it closes
+        # Above all the master: with the relay it closes.
+        os.closerange(0, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         status = os.waitpid(program, os.WUNTRACED)[1]
         while os.WIFSTOPPED(status):
             os.kill(os.getpid(), signal.SIGSTOP)

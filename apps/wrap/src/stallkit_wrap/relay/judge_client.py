@@ -15,8 +15,6 @@ from contextlib import suppress
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Any
 
-__all__ = ["CELLS", "FRAME", "GAP", "OUTPUT", "SIZE", "JudgeClient"]
-
 KEPT = 262_144  # bytes of output that wait for the judge: several screens of any size
 CHUNK = 65_536
 

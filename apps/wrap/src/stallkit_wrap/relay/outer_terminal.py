@@ -12,9 +12,6 @@ from typing import Any
 
 from stallkit_wrap.relay.inner_program import FORWARDED
 
-__all__ = ["OuterTerminal", "Signals", "copy_size"]
-
-
 # --- the signals of a relay as numbers to read beside everything else, instead of interruptions ---
 
 

@@ -13,7 +13,7 @@ import re
 import select
 import sys
 import time
-from typing import Any, Callable
+from typing import Any
 
 from attrs import evolve
 
@@ -26,11 +26,8 @@ from stallkit.probes.foreground_job import probed
 from stallkit.redact.redact import redact
 from stallkit.terminal.marks import JUDGE, MarksReader, StatusKind, StatusState, plain
 from stallkit.terminal.screen import Screen
-from stallkit.transports.emulator import Emulator, GhosttyEmulator
+from stallkit.transports.emulator import GhosttyEmulator
 from stallkit_wrap.relay.judge_client import CELLS, CHUNK, FRAME, GAP, OUTPUT, SIZE
-
-__all__ = ["LookTimes", "PartialScreen", "judgement", "pairs"]
-
 
 # --- the screen of a stream of which parts may be missing ---
 
@@ -42,10 +39,10 @@ _FILLED = b"\x1b#8\x1b[1;1H"  # DECALN: letters in every cell
 class PartialScreen:
     """The screen of what was fed; `columns` and `rows` in cells.  Raises as the emulator does."""
 
-    def __init__(self, columns: int, rows: int, emulator: Callable[[int, int], Emulator] = GhosttyEmulator) -> None:
-        self._make, self._size = emulator, (columns, rows)
-        self._first = emulator(columns, rows)
-        self._other: Emulator | None = None  # since the last gap, as long as it differs
+    def __init__(self, columns: int, rows: int) -> None:
+        self._size = columns, rows
+        self._first = GhosttyEmulator(columns, rows)
+        self._other: GhosttyEmulator | None = None  # since the last gap, as long as it differs
 
     def feed(self, data: bytes) -> None:
         """Take output."""
@@ -55,7 +52,7 @@ class PartialScreen:
 
     def gap(self) -> None:
         """Output was lost here."""
-        self._first, self._other = self._make(*self._size), self._make(*self._size)
+        self._first, self._other = GhosttyEmulator(*self._size), GhosttyEmulator(*self._size)
         self._first.feed(_ABORT + _LAST_ROW)
         self._other.feed(_ABORT + _FILLED)
 
@@ -138,11 +135,8 @@ NICE = 10
 REST_S = 0.15  # without output, before the first of two looks
 GAP_S = 0.3  # between the two, as in a check
 MOVING_S = 3.0  # between two rounds where output never rests
-AGAIN_S = (
-    1.0,
-    4.0,
-    15.0,
-)  # after a verdict that is not sure, while nothing is printed: a silent program may begin to read
+# After a verdict that is not sure, while nothing is printed: a silent program may begin to read.
+AGAIN_S = (1.0, 4.0, 15.0)
 
 
 class LookTimes:

@@ -19,8 +19,6 @@ from attrs import frozen
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.terminal.osc_stream import LIMIT, RESET
 
-__all__ = ["CLEAR", "Filtered", "SelfReports", "StatusFilter", "report"]
-
 CLEAR = b"\x1b]7501;state=clear\x1b\\"
 
 _PASSING = rb"[\x00-\x17\x19\x1c-\x1f\x7f]*+"  # controls do not end an escape, except CAN and SUB

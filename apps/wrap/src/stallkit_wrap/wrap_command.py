@@ -9,8 +9,6 @@ from stallkit.errors import StartRefused
 from stallkit_wrap.relay.driver import NOT_STARTED, wrap
 from stallkit_wrap.relay.inner_program import end_as
 
-__all__ = ["wrap_command"]
-
 
 @click.command("wrap", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True)
