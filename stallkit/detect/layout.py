@@ -18,7 +18,7 @@ from typing import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
-from stallkit.detect.rows import Box, Choice, Group, Row, Sort, boxes, ends, fits, is_prose, read_row
+from stallkit.detect.rows import Box, Choice, Group, Row, Sort, boxes, ends, fits, is_prose, laid_over, read_row
 from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
 from stallkit.word_tables import Patterns
@@ -105,13 +105,9 @@ class _Reader:
         self.column = cursor.column if cursor is not None else 0
 
     def layout(self) -> Layout:
-        for box in self.boxes:
-            if box.covers(self.lines):
-                inner = read_layout(Screen(tuple(box.inside(self.lines[row]) for row in box.rows)))
-                return inner.moved(box.top + 1)
-        return self._layout()
-
-    def _layout(self) -> Layout:
+        over = next(laid_over(self.lines), None) or next((one for one in self.boxes if one.covers(self.lines)), None)
+        if over is not None:
+            return read_layout(Screen(tuple(over.inside(self.lines[row]) for row in over.rows))).moved(over.top + 1)
         group = self._offered()
         composer = None
         if group is None:
@@ -178,7 +174,7 @@ class _Reader:
                     yield _Field(tuple(range(top, bottom + 1)), top, bottom, "bar")
             choice, sign = self.rows[row].choice, "sign" if row == self.cursor else "bare_sign"
             framed = any(row in box.rows for box in self.boxes)  # which is a place itself, or was refused as one
-            invites = row == self.cursor and self.rows[row].says("placeholder") and not self.rows[row].says("asks")
+            invites = row == self.at and self.rows[row].says("placeholder") and not self.rows[row].says("asks")
             if not framed and not (choice is not None and choice.key) and (invites or self.rows[row].says(sign)):
                 yield _Field((row,), row, row, "sign")
 
@@ -298,7 +294,9 @@ class _Reader:
                 continue
             if (group := self._around(row, choice)) is not None and not self._is_draft(group):
                 names = sum(one.label.startswith("/") for one in group.choices)
-                return None if 2 * names > len(group.choices) else group  # they complete a command
+                held = self._shown(self._held(group))
+                typed = bool(held) and held[0] < group.rows[0] and self.rows[held[0]].text[0] in "/@"
+                return None if 2 * names > len(group.choices) or typed else group  # they complete a command
         return None
 
     def _is_draft(self, group: Group) -> bool:

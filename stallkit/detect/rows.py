@@ -11,7 +11,7 @@ from attrs import field, frozen
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
 
-__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "is_prose", "read_row"]
+__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "is_prose", "laid_over", "read_row"]
 
 _of = Patterns("layout")
 _WIDE = 160  # characters of a row: a longer one is a text
@@ -132,14 +132,14 @@ class Box:
 
     def inside(self, line: str) -> str:
         """What a row has between the sides."""
-        return _of.sides.sub("", _between(line, self.left, self.right)).strip()
+        return _of.sides.sub("", _between(line, self.left + 1, self.right - 1)).strip()
 
     def covers(self, lines: Sequence[str]) -> bool:
-        """Whether it lies over a screen, whose words go on at its left and at its right."""
-        beside = [
-            (cut(line, self.left), _between(line, self.right, cells(line))) for line in lines[self.top : self.bottom]
-        ]
-        return all(any(map(_of.word.search, side)) for side in zip(*beside, strict=True))
+        """Whether it lies over a screen: words stand at its left and at its right, or one is cut off at a side."""
+        rows = lines[self.top : self.bottom]
+        beside = [(cut(line, self.left), _between(line, self.right, cells(line))) for line in rows]
+        cuts = any(left[-1:].isalnum() or right[:1].isalnum() for left, right in beside)
+        return cuts or all(any(map(_of.word.search, side)) for side in zip(*beside, strict=True))
 
     def holds(self, other: Box) -> bool:
         """Whether another frame stands in it."""
@@ -208,8 +208,8 @@ def _sort(text: str, choice: Choice | None) -> Sort:
 
 def _choice(text: str, column: int) -> Choice | None:
     found = _of.option.match(text)
-    if found is None:
-        return None
+    if found is None or (found["mark"] and found["label"].startswith(found["mark"].strip() + " ")):
+        return None  # a mark alone; two of them turn
     mark = (found["mark"] or found["mark2"] or "").strip()
     key = (found["key"] or "").strip("[]().: ")
     box = (found["box"] or found["box2"] or "").strip()
@@ -226,6 +226,19 @@ def boxes(lines: Sequence[str]) -> Iterator[Box]:
             bottom = _bottom(lines, top, left, right)
             if bottom is not None:
                 yield Box(top, bottom, left, right, (edge["title"] or "").strip("─━═▀▄╌┄ "))
+
+
+def laid_over(lines: Sequence[str]) -> Iterator[Box]:
+    """What lies over frames without one of its own, as a frame: where it cuts off their edges, it is blank."""
+    cuts = [found for line in lines if (found := _of.broken.match(line))]
+    for left, right in {(len(one["left"]), one.start("right") + 2) for one in cuts}:
+        at = next(row for row, line in enumerate(lines) if (one := _of.broken.match(line)) and len(one["left"]) == left)
+        top = bottom = at
+        while top and not lines[top - 1][left : left + 2].strip():
+            top -= 1
+        while bottom + 1 < len(lines) and not lines[bottom + 1][left : left + 2].strip():
+            bottom += 1
+        yield Box(top - 1, bottom + 1, left - 1, right + 1)
 
 
 def _bottom(lines: Sequence[str], top: int, left: int, right: int) -> int | None:
