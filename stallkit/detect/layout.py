@@ -105,9 +105,9 @@ class _Reader:
         self.column = cursor.column if cursor is not None else 0
 
     def layout(self) -> Layout:
-        over = next(laid_over(self.lines), None) or next((one for one in self.boxes if one.covers(self.lines)), None)
+        over = laid_over(self.lines) or next((one for one in self.boxes if one.covers(self.lines)), None)
         if over is not None:
-            return read_layout(Screen(tuple(over.inside(self.lines[row]) for row in over.rows))).moved(over.top + 1)
+            return read_layout(Screen(tuple(over.part_of(self.lines[row]) for row in over.rows))).moved(over.top + 1)
         group = self._offered()
         composer = None
         if group is None:

@@ -130,9 +130,13 @@ class Box:
         """The rows inside."""
         return range(self.top + 1, self.bottom)
 
+    def part_of(self, line: str) -> str:
+        """What a row has between the sides, blanks too."""
+        return _between(line, self.left + 1, self.right - 1)
+
     def inside(self, line: str) -> str:
         """What a row has between the sides."""
-        return _of.sides.sub("", _between(line, self.left + 1, self.right - 1)).strip()
+        return _of.sides.sub("", self.part_of(line)).strip()
 
     def covers(self, lines: Sequence[str]) -> bool:
         """Whether it lies over a screen: words stand at its left and at its right, or one is cut off at a side."""
@@ -228,17 +232,17 @@ def boxes(lines: Sequence[str]) -> Iterator[Box]:
                 yield Box(top, bottom, left, right, (edge["title"] or "").strip("─━═▀▄╌┄ "))
 
 
-def laid_over(lines: Sequence[str]) -> Iterator[Box]:
+def laid_over(lines: Sequence[str]) -> Box | None:
     """What lies over frames without one of its own, as a frame: where it cuts off their edges, it is blank."""
-    cuts = [found for line in lines if (found := _of.broken.match(line))]
-    for left, right in {(len(one["left"]), one.start("right") + 2) for one in cuts}:
-        at = next(row for row, line in enumerate(lines) if (one := _of.broken.match(line)) and len(one["left"]) == left)
-        top = bottom = at
-        while top and not lines[top - 1][left : left + 2].strip():
-            top -= 1
-        while bottom + 1 < len(lines) and not lines[bottom + 1][left : left + 2].strip():
-            bottom += 1
-        yield Box(top - 1, bottom + 1, left - 1, right + 1)
+    at, cut_off = next(((row, one) for row, line in enumerate(lines) if (one := _of.broken.match(line))), (0, None))
+    if cut_off is None:
+        return None
+    left, top, bottom = len(cut_off["left"]), at, at
+    while top and not lines[top - 1][left : left + 2].strip():
+        top -= 1
+    while bottom + 1 < len(lines) and not lines[bottom + 1][left : left + 2].strip():
+        bottom += 1
+    return Box(top - 1, bottom + 1, left - 1, cut_off.start("right") + 1)
 
 
 def _bottom(lines: Sequence[str], top: int, left: int, right: int) -> int | None:
