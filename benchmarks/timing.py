@@ -7,8 +7,6 @@ import statistics
 import time
 from typing import Callable
 
-__all__ = ["interleaved", "table"]
-
 ROUNDS = 15
 ROUND_S = 0.004  # CPU seconds that each way has in each round, at least one call
 

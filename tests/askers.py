@@ -10,8 +10,6 @@ from pathlib import Path
 
 from attrs import define, field
 
-__all__ = ["Agent", "exchange", "post", "request"]
-
 
 def exchange(where: Path | tuple[str, int], data: bytes, timeout_s: float = 30.0) -> bytes:
     """Everything that the server says to these bytes until it closes the connection."""

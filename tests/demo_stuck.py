@@ -26,8 +26,6 @@ from queued import COMMAND, Desk
 from repositories import CLEAN, git
 from terminals import Server, wait_for
 
-__all__ = ["Demo", "left_behind", "main"]
-
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # What the agent runs: it tries, asks a person where it is refused, and tries again.

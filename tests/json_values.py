@@ -26,8 +26,6 @@ from stallkit.probes.report import TerminalReport
 from stallkit.signals.collect import AskedInside
 from stallkit.terminal.screen import Cursor, Size
 
-__all__ = ["checks", "detections", "events", "items", "records", "reports", "runs", "sessions", "verdicts"]
-
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOON = datetime(2026, 3, 4, 12, 30, 15, 250_000, tzinfo=UTC)
 PACK = parse_pack(

@@ -11,8 +11,6 @@ import jsonschema_rs
 
 from stallkit import json_schema
 
-__all__ = ["closed", "printed"]
-
 
 def printed(name: str, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The object that the command of that name printed, each key of which is in its schema."""

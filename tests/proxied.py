@@ -18,8 +18,6 @@ import pytest
 from attrs import define, field
 from terminals import wait_for
 
-__all__ = ["NGINX", "SECRET", "TINYPROXY", "Nginx", "Tinyproxy", "editor", "need_proxies", "service", "write_proxies"]
-
 PROGRAMS = Path(__file__).parents[1] / ".cache" / "proxies"
 NGINX, TINYPROXY = PROGRAMS / "usr/sbin/nginx", PROGRAMS / "usr/bin/tinyproxy"
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3

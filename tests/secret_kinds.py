@@ -13,8 +13,6 @@ import string
 
 from attrs import frozen
 
-__all__ = ["ASIDE", "ATTACKED", "FRESH", "KINDS", "LAST", "NEWEST", "THIRD", "UNSEEN", "Planted", "planted"]
-
 # What the redactor's rules were written against, first.
 KINDS: dict[str, tuple[str, ...]] = {
     "github": ("remote: ⟦ghp_{m36}⟧ is valid", "GITHUB_TOKEN=⟦ghs_{m36}⟧", "⟦github_pat_{m22}_{m59}⟧"),

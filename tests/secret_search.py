@@ -14,8 +14,6 @@ from secret_sinks import SINKS
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import strip
 
-__all__ = ["ROOT", "changed", "count", "found_in", "ordinary", "squeezed"]
-
 ROOT = Path(__file__).parent.parent
 _BLANKS = re.compile(r"(?<=\d)[ -](?=\d)")  # inside a number
 HALF = 12  # characters of a secret whose halves are looked for as well

@@ -45,8 +45,6 @@ from stallkit.press.events import Event, EventLog
 from stallkit.redact.redact import redact_words
 from stallkit.terminal.screen import Screen
 
-__all__ = ["SINKS", "Sink"]
-
 Sink = Callable[[Path, Sequence[Planted]], None]  # writes them into the folder
 
 

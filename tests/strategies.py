@@ -6,9 +6,7 @@ from typing import Callable
 
 from hypothesis import strategies as st
 
-from stallkit.testing.strategies import WORDS, Case, cases
-
-__all__ = ["Case", "anything", "cases", "decorated"]
+from stallkit.testing.strategies import WORDS
 
 
 def anything() -> st.SearchStrategy[str]:

@@ -8,8 +8,6 @@ from stallkit_supervisor.notify.hooks import CloudEvent
 
 from stallkit.press.events import Event
 
-__all__ = ["SECRET", "event", "said"]
-
 SECRET = "gh" + "p_" + "q7Zt2Kx9Wm4Bv6Rn1Lc8" * 2
 
 

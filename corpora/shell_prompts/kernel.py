@@ -10,8 +10,6 @@ from typing import Any, Iterable
 from stallkit.evidence.snapshot import KernelFacts, Member
 from stallkit.probes.foreground_job import probe, probe_elsewhere
 
-__all__ = ["observed"]
-
 SAMPLES = 5
 # As corpora name them; the numbers are those of x86-64.
 _CALLS = {0: "read", 1: "write", 7: "poll", 19: "readv", 23: "select", 34: "pause", 35: "nanosleep", 61: "wait4"}

@@ -8,8 +8,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-__all__ = ["Agent"]
-
 
 class Agent:
     """A private GNUPGHOME with its agent, which asks through pinentry-curses."""

@@ -8,8 +8,6 @@ from live.scene import CHOICES, TYPED, Scene, Step
 
 from stallkit import Kind, State
 
-__all__ = ["ASKING"]
-
 SECRET = frozenset({Kind.SECRET})
 TEXT = frozenset({Kind.TEXT, Kind.QUESTION})
 PROMPT = frozenset({Kind.REPL_PROMPT})

@@ -10,8 +10,6 @@ from live.working import fakes, works
 
 from stallkit import Kind, State
 
-__all__ = ["RELAYED"]
-
 SSHD = ("ssh", "debs/usr/sbin/sshd")
 SUDO = ("setpriv", "debs/usr/bin/sudo")
 VISITOR = "setpriv --reuid 4242 --regid 4242 --clear-groups"

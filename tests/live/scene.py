@@ -12,8 +12,6 @@ from attrs import frozen
 
 from stallkit import Kind, State
 
-__all__ = ["CACHE", "CHOICES", "PATH", "Scene", "Step", "TYPED"]
-
 ROOT = Path(__file__).parent.parent.parent
 CACHE = ROOT / ".cache"  # what scripts/test fetched: npm/, debs/ and programs/
 _FETCHED = [CACHE / "debs" / part for part in ("usr/bin", "usr/sbin", "sbin")] + [CACHE / "programs" / "bin"]

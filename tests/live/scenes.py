@@ -7,6 +7,4 @@ from live.relayed import RELAYED
 from live.scene import Scene
 from live.working import ENDED, FAKES, WORKING
 
-__all__ = ["SCENES"]
-
 SCENES: list[Scene] = [*ASKING, *WORKING, *FAKES, *ENDED, *RELAYED]

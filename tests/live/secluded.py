@@ -17,8 +17,6 @@ from pathlib import Path
 from live.scene import CACHE, PATH
 from terminals import wait_for
 
-__all__ = ["World"]
-
 DEBS = CACHE / "debs"
 PASSWORD = "correct horse"
 VISITOR, SSHD = 4242, 4243

@@ -24,8 +24,6 @@ from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Rule
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["AT_ONCE", "Seen", "Stage", "nobody_knows"]
-
 AT_ONCE = 14  # scenes: enough to hide that programs start slowly, few enough that two cores carry the busy ones
 WATCH_S = 1.5
 # Packs' own dialogs; daemon's forms, without its patience; and consent to whatever the packs of any program recognise.

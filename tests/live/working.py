@@ -8,8 +8,6 @@ from live.scene import Scene, Step
 
 from stallkit import State
 
-__all__ = ["ENDED", "FAKES", "WORKING"]
-
 BUSY = "while :; do :; done"
 CLACK = "◆  Install the dependencies?\\n│  ● Yes / ○ No\\n└\\n"
 

@@ -15,8 +15,6 @@ from stallkit.probes import foreground_job
 from stallkit.probes.procfs import ProcEntry
 from stallkit.transports.pty import PtyTransport
 
-__all__ = ["BUSY", "NODE", "OTHERS", "RAW", "READERS", "Run", "Running", "python"]
-
 TIOCGPTN = 0x80045430  # the number of a pseudo-terminal; Linux on most machines
 
 

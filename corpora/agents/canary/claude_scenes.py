@@ -12,8 +12,6 @@ from claude_stage import ASK
 
 from canary.stages import Claude
 
-__all__ = ["SCENES", "brief", "wrapped"]
-
 YES = r"❯ (?:1\. )?(Yes|Allow)"
 CLEAN: Step = {"tool": "Bash", "input": {"command": "rm -rf build && make all", "description": "Rebuild from scratch"}}
 SLEEP: Step = {"tool": "Bash", "input": {"command": "printf waiting; sleep 30", "description": "Sleep"}}

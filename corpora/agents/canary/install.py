@@ -6,8 +6,6 @@ import json
 import subprocess
 from pathlib import Path
 
-__all__ = ["PACKAGES", "install", "version"]
-
 PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",

@@ -11,8 +11,6 @@ from typing import Any, Mapping, Sequence
 
 from attrs import asdict, frozen
 
-__all__ = ["Point", "Said", "Sums", "changes", "held_back", "sums"]
-
 IN_TIME_S = 1.5  # from a change to the verdict of somebody who looks each second
 
 

@@ -10,8 +10,6 @@ from rich.table import Table
 
 from canary.points import Point, Sums, sums
 
-__all__ = ["as_object", "show"]
-
 SOURCES = ("claude", "copilot", "opencode", "qwen", "osc7501", "title")
 
 

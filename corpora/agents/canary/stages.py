@@ -26,8 +26,6 @@ from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Claude", "Diary", "Other"]
-
 NOWHERE = Path("/dev/null")
 COMPOSER = re.compile(r"^─{8}.*\n❯(?:\s.*)?\n(?:(?!─{8}).*\n){0,4}?─{8}", re.MULTILINE)
 OFFER = re.compile(r"^ *❯ Yes, set auto mode", re.MULTILINE)

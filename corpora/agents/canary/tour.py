@@ -17,8 +17,6 @@ import others
 from canary.claude_scenes import SCENES, brief, wrapped
 from canary.stages import Claude, Diary, Other
 
-__all__ = ["AGENTS", "BRIEF", "WRAPPERS", "Models", "program_of", "tour"]
-
 AGENTS = ("claude", "codex", "gemini", "opencode", "copilot", "qwen")
 BRIEF = "claude-brief"  # three states, for the test suite
 WRAPPERS = {  # around Claude Code: how each is started; CLAUDE is its command line

@@ -24,8 +24,6 @@ from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Transport
 
-__all__ = ["Look", "Watcher", "latency"]
-
 INTERVAL_S = 1.0
 GRACE_S = 4.0  # for a watcher that has not said it yet: then it is late, or never says it
 

@@ -14,8 +14,6 @@ from turns import AT_WORK, FEWER_TRIES
 
 from live_agents.scenes import FIRST, SCENES, Scene
 
-__all__ = ["CAST", "SHORT", "UNNAMED", "Actor", "Start", "start"]
-
 PERMISSIONS = ("permission", "harmless permission", "harmful permission")
 ENDS = ("asks", "done", "asks which", "done, politely")
 FAILURES = ("401", "context full", "no network", "no network, tried again")

@@ -12,8 +12,6 @@ import turns_model
 from attrs import frozen
 from sending_stage import texts_of
 
-__all__ = ["Heard", "Model"]
-
 SHOWN = "Look at the tree"  # what the agents show beside a command
 
 

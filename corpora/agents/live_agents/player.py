@@ -29,8 +29,6 @@ from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Player"]
-
 START_S = 150.0
 REACH_S = 60.0  # for a state to be reached
 TOLD_S = 15.0  # for a person to be told of it, somewhat more than it may take

@@ -11,8 +11,6 @@ from rich.table import Table
 from live_agents.scoring import Result, figures, results, stray
 from live_agents.truth import Round
 
-__all__ = ["ABOUT", "as_object", "section", "show"]
-
 ABOUT = (
     "Coding agents of ten kinds, two of which no pack names, against scripted models, driven into what a person has to "
     "know, under one supervisor; from the moment at which it appeared to the notice."

@@ -11,8 +11,6 @@ import turns
 from attrs import field, frozen
 from claude_stage import ASK, ASK_MANY
 
-__all__ = ["FIRST", "GAVE_UP", "HARMFUL", "HARMLESS", "KEPT", "OFFERS", "SCENES", "Scene", "interrupt"]
-
 KEPT = "x"  # a folder of the project, which nothing may remove
 HARMLESS = "git status"
 CHECKED = "make check"  # for agents that run the other one unasked

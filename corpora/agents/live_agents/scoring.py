@@ -14,8 +14,6 @@ from attrs import frozen
 
 from live_agents.truth import Moment, Round
 
-__all__ = ["CAN_BE_ALLOWED", "Figure", "Result", "at_start", "figures", "results", "stray", "tells"]
-
 TOLD_S = 10.0  # from appearance to notice
 HUNG_S = 30.0  # after the limit of what is hung
 CLEARED_S = 5.0  # from an answer to `cleared`

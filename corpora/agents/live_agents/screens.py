@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-__all__ = ["Screens", "Shown"]
-
 LOOK_S = 0.25
 MARK = "\x1e"
 

@@ -14,8 +14,6 @@ from typing import Any
 from attrs import fields_dict
 from stallkit_supervisor.settings import WatchSettings
 
-__all__ = ["RULES", "Supervisor", "settings"]
-
 COMMAND = [sys.executable, "-c", "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"]
 RULES = """\
 [policy]

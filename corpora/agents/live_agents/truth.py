@@ -10,8 +10,6 @@ from typing import Any, Iterable, Mapping
 
 from attrs import asdict, evolve, field, frozen
 
-__all__ = ["Moment", "Round", "read", "written"]
-
 
 @frozen
 class Moment:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from unknown.install import FIRST, PINNED
 
-__all__ = ["aside", "join"]
-
 LOT = 20261123
 
 

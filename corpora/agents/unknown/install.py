@@ -8,8 +8,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["FIRST", "PINNED", "Pin", "install"]
-
 PINS = Path(__file__).resolve().parents[3] / "tests" / "real" / "unknown-agents.toml"
 FIRST = "unknown-agents"
 

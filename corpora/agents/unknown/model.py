@@ -15,8 +15,6 @@ from typing import Any
 import openai
 from answers import script
 
-__all__ = ["Model"]
-
 FULL = "This model's maximum context length is 128000 tokens. However, your messages resulted in 131072 tokens."
 
 

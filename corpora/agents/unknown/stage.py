@@ -17,8 +17,6 @@ from stallkit.probes.foreground_job import probe
 from stallkit.probes.readers import tty_facts
 from unknown.model import Model
 
-__all__ = ["Stage"]
-
 SAMPLES = 5  # over one second
 CALLS = {"epoll": "epoll_wait"}  # as corpora name them
 

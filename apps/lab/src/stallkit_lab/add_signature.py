@@ -33,8 +33,6 @@ from stallkit_lab.evaluate import corpus
 from stallkit_lab.propose import NotTold, Proposal, propose
 from stallkit_lab.told import STATES, name_problems, number
 
-__all__ = ["add_signature_command", "read_capture", "write"]
-
 PACK_FILE = "signatures.toml"
 
 

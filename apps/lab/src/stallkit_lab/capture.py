@@ -23,8 +23,6 @@ from stallkit_lab.record.mask import mask
 from stallkit_lab.record.notes import read_marker
 from stallkit_lab.record.recording import new_file
 
-__all__ = ["at_rest", "capture_command", "captured", "without_name"]
-
 _GAP_S = 0.3  # between two looks, as in a check
 _LOOKS = 10
 

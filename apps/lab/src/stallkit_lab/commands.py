@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from stallkit.cli.command_set import CommandSet
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = CommandSet(
     {
         "add-signature": ("stallkit_lab.add_signature", "propose a signature from screens of the same prompt"),

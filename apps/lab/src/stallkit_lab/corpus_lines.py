@@ -19,8 +19,6 @@ from stallkit.evidence.snapshot import How, KernelFacts, ProcessFacts, Snapshot,
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.terminal.screen import Screen
 
-__all__ = ["Case", "Label", "Line", "TRUE_STATES"]
-
 
 @frozen
 class Label:

@@ -34,8 +34,6 @@ from stallkit.press.rules import Act, Rule
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["Demo", "Scene", "demo_command", "run"]
-
 _WIDE = 80  # columns, also where there are more: lines are read more easily
 READY_S = 20.0  # for a program to show its prompt, on a machine that is busy with something else
 MARK = "STALLKIT_DEMO"  # in the environment of all processes started here, so that those left behind can be found

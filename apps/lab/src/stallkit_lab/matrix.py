@@ -23,8 +23,6 @@ from stallkit.errors import UnknownName
 from stallkit.packs.registry import installed_engine
 from stallkit_lab.evaluate.holdout import PackageDirs, hits, installed_package_dirs
 
-__all__ = ["Row", "as_markdown", "matrix", "matrix_command"]
-
 _DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")
 _HAND_MADE = re.compile(r"\bhand-?made\b|\bnotes\b", re.IGNORECASE)
 

@@ -30,8 +30,6 @@ from stallkit.packs.pack_schema import agent_schema, pack_schema
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import read_screen
 
-__all__ = ["Names", "files", "names_of", "new_pack_command", "programs_of", "write"]
-
 _PREFIX = "stallkit-"
 _SUFFIX = ".tmpl"
 _PROJECT = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)  # PyPA's "valid non-normalized names"

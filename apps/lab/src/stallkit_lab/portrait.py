@@ -28,8 +28,6 @@ from stallkit_lab.evaluate.holdout import PackageDirs, installed_package_dirs
 from stallkit_lab.lint.runner import examples_of
 from stallkit_lab.matrix import Row, matrix
 
-__all__ = ["Apart", "Figures", "Portrait", "portrait", "pressed", "signature_command"]
-
 _ABOVE = 8  # rows of a hit that are shown above the first one on which a clause holds
 
 

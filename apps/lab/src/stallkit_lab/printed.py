@@ -11,8 +11,6 @@ from stallkit_lab.lint.findings import Level
 from stallkit_lab.record.replay import Timeline
 from stallkit_lab.try_pattern import Trial
 
-__all__ = ["PRINTED"]
-
 _TIMES: Shape = {"*": "integer"}
 _SEEN: Shape = {
     "program": "text", "version": "text", "kind": "text", "severity": Severity | None, "keys": "text?",

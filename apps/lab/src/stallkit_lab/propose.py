@@ -20,8 +20,6 @@ from stallkit.errors import Portable
 from stallkit.redact.redact import MASK
 from stallkit.terminal.screen import Screen
 
-__all__ = ["NotTold", "Proposal", "propose"]
-
 _MOST = 3  # literals of a dialog: more would tie the signature to one version
 _LETTERS = 5  # of a literal; of a prompt line in all
 _WIDEST = 36  # characters of a literal: a terminal of 40 columns shows it on one row, beside the sides of a box

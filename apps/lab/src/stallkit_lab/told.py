@@ -9,8 +9,6 @@ import click
 from stallkit.cli.common import shown
 from stallkit.detect.signature import State
 
-__all__ = ["STATES", "name_problems", "number"]
-
 STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]  # that a signature may have
 
 

@@ -26,8 +26,6 @@ from stallkit.terminal.screen import Screen
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.told import STATES, name_problems
 
-__all__ = ["Row", "Trial", "Wins", "counts", "tried", "try_command"]
-
 _NAME = "tried"
 _LAST = "~"  # of packs of one priority, the last by the distribution's name: what wins so wins in any
 

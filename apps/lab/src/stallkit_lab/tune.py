@@ -19,8 +19,6 @@ from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate.evaluation import Cells
 from stallkit_lab.evaluate.prediction import Prediction, decided, judge_case
 
-__all__ = ["Effect", "Mutant", "Tuning", "holds", "idle_clauses", "met", "mutants", "replaced", "tune"]
-
 Change = Literal["dropped", "without ^", "without $", "anywhere", "first half", "last half"]
 
 

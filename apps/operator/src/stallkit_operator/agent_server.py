@@ -29,8 +29,6 @@ from stallkit_operator.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Tcp,
 from stallkit_operator.install import host_socket, mounted_socket
 from stallkit_operator.queue import Queue
 
-__all__ = ["Served", "serve", "sockets", "tcp_at"]
-
 HEADER_S = 10.0  # for a client to send its headers
 IDLE_S = 10  # between two requests of one connection
 BACKLOG = 2_048

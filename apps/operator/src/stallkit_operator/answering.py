@@ -45,8 +45,6 @@ from stallkit_operator.orders import Order, chosen
 from stallkit_operator.queue import Queue, claim_of
 from stallkit_operator.queue_sync import COMPOSER, PROMPT, draft_of
 
-__all__ = ["Answered", "Result", "answer_item", "carry_out", "decline_item", "not_answered"]
-
 EDITOR = "it is an editor, which takes keys and no text: go to its own terminal,"
 _REJECTS = frozenset({ChoiceKind.REJECT_ONCE, ChoiceKind.REJECT_ALWAYS})
 

@@ -27,8 +27,6 @@ from stallkit import private
 from stallkit.errors import StoreError, UnknownName
 from stallkit.jsonlog import encode
 
-__all__ = ["AuditLog", "Finding", "Head", "Report"]
-
 NOTHING = "0" * 64  # in place of the hash of a line before the first one
 _OWN = frozenset({"version", "n", "time", "previous", "torn"})
 

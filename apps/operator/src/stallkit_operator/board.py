@@ -14,8 +14,6 @@ from stallkit_sessions.register import RunningSession
 
 from stallkit_operator.item import Item
 
-__all__ = ["Row", "name_of", "rows"]
-
 _OVER = ("ended", "gone")
 
 

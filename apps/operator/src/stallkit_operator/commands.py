@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from stallkit.cli.command_set import CommandSet
 
-__all__ = ["COMMANDS"]
-
 COMMANDS = CommandSet(
     {
         "audit": ("stallkit_operator.cli.audit_commands", "show what persons changed, and prove that it is all there"),

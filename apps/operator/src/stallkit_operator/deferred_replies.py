@@ -19,8 +19,6 @@ from stallkit.transports.base import Transport
 from stallkit_operator.item import Delivery, Item, Who
 from stallkit_operator.queue import Queue, claim_of
 
-__all__ = ["type_kept", "typed_later"]
-
 LOOK_S = 1.0  # between two looks for replies that are kept
 PAUSES_S = (2.0, 3.0, 5.0, 10.0)  # between two tries at one of them; each looks at its terminal
 _TYPIST = Who("stallkit", "a kept reply")

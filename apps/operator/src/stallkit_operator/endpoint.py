@@ -26,24 +26,6 @@ from stallkit.press.events import Event
 from stallkit_operator.item import Delivery, Item, ItemState, NotOpen
 from stallkit_operator.queue import Queue
 
-__all__ = [
-    "BODY_S",
-    "DOCUMENT",
-    "EXPIRES_S",
-    "Gate",
-    "HEADER_BYTES",
-    "KEY",
-    "MOST",
-    "NAME",
-    "Tcp",
-    "Waits",
-    "application",
-    "body_of",
-    "response",
-    "told_of",
-]
-
-
 # --- the endpoint's OpenAPI page, as a value ---
 
 

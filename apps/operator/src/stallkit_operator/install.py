@@ -8,9 +8,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Iterator
 
-__all__ = ["host_socket", "install", "mounted_socket"]
-
-
 # --- where the endpoint's sockets of a sandbox are ---
 
 

@@ -18,24 +18,6 @@ from stallkit_supervisor.notify.notice import in_a_line, question_first
 from stallkit.errors import StallkitError
 from stallkit.json_form import Time, alike, json_form
 
-__all__ = [
-    "MOST_BYTES",
-    "OPEN",
-    "Category",
-    "Choice",
-    "ChoiceKind",
-    "Claim",
-    "Delivery",
-    "Draft",
-    "Item",
-    "ItemState",
-    "NotAsShown",
-    "NotOpen",
-    "Source",
-    "Who",
-    "action_of",
-]
-
 MOST_BYTES = 1_000_000  # of the words of one item, to which an agent may append
 
 

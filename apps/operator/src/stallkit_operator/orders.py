@@ -13,8 +13,6 @@ from attrs import frozen
 from stallkit.detect.signature import Kind
 from stallkit_operator.item import Category, Choice, ChoiceKind, Item, Source
 
-__all__ = ["Elsewhere", "Look", "Order", "Quit", "Triage", "Verb", "chosen", "read_line"]
-
 _ON_TERMINAL = ("routes", "egress", "pipelock")  # commands that open an editor
 _USAGE = "write one of: r ID TEXT, approve ID, decline ID [WHY], answer ID OPTION, triage ID CATEGORY, show ID, "
 _MORE = "routes edit|reload SANDBOX, egress edit SANDBOX, rebuild ID, waive SUBJECT --why WHY, waivers, quit"

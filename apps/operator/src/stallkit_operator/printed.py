@@ -8,8 +8,6 @@ from stallkit.cli.json_shapes import Printed, Shape
 from stallkit_operator.answering import Result
 from stallkit_operator.item import Item
 
-__all__ = ["PRINTED"]
-
 _SAME: Mapping[str, str] = {
     "stuck-answer": "stuck-reply",
     "stuck-approve": "stuck-reply",

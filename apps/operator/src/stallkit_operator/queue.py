@@ -39,8 +39,6 @@ from stallkit_operator.item import (
     Who,
 )
 
-__all__ = ["NoItem", "Queue", "claim_of"]
-
 FETCHED_KEPT = 100  # keys of one item, but for those that came with words of their own
 CLOSED_KEPT = 10_000  # the newest that are over; those that are open are kept in any case
 SHOWN_KEPT_S = 30 * 86_400.0  # longer than a message waits

@@ -30,15 +30,6 @@ from stallkit.transports.tmux.identity import Identity
 from stallkit_operator.item import OPEN, Choice, ChoiceKind, Draft, Item, ItemState, Source, action_of
 from stallkit_operator.queue import Queue
 
-__all__ = [
-    "COMPOSER",
-    "Filing",
-    "PROMPT",
-    "choices",
-    "draft_of",
-    "opened",
-]
-
 # --- what becomes an item ---
 
 PROMPT = Need.WAITS  # answered by keys at the prompt

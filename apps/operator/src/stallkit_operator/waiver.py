@@ -21,8 +21,6 @@ from stallkit.redact.redact import redact
 from stallkit_operator.audit import AuditLog
 from stallkit_operator.item import Who
 
-__all__ = ["GATE", "LONGEST_S", "Waiver", "Waivers", "holds", "subject_of"]
-
 GATE = "push"  # of a waiver that names none
 LONGEST_S = 30 * 86_400.0
 _HASH = re.compile(r"(?:sha256:)?((?:[0-9a-f]{40}|[0-9a-f]{64}))")

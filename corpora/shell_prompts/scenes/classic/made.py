@@ -10,8 +10,6 @@ from attrs import evolve
 
 from corpora.shell_prompts.stage import DPKG, Scene
 
-__all__ = ["packaged", "placed", "repl", "typed"]
-
 SIZES = cycle(("", "large", "", "large", "", "large", "", "large", "", "large", "narrow"))
 FULL_SIZES = cycle(("", "large"))  # full-screen programs need the room
 

@@ -9,8 +9,6 @@ from attrs import evolve
 
 from corpora.shell_prompts.stage import Scene
 
-__all__ = ["placed"]
-
 LINES = ("", "large", "", "large", "", "large", "", "large", "", "large", "narrow")
 FULL = ("", "large")  # full-screen programs need the room
 

@@ -28,9 +28,6 @@ from stallkit_lab.evaluate.evaluation import GROUP_FIGURES, GROUPS, worst
 from stallkit_lab.evaluate.report_html import page
 from stallkit_lab.told import name_problems, number
 
-__all__ = ["eval_command", "show_tables"]
-
-
 # --- what ``stallkit eval`` shows to a person ---
 
 _TITLES = {

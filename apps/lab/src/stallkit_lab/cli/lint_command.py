@@ -22,8 +22,6 @@ from stallkit_lab.lint.programs import Count
 from stallkit_lab.lint.runner import Linted, lint_installed, lint_path
 from stallkit_lab.told import name_problems, number
 
-__all__ = ["lint_command"]
-
 _NAMED = 4  # programs of a form, by name
 
 

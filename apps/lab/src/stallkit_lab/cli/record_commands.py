@@ -24,8 +24,6 @@ from stallkit_lab.record.recorder import Interrupted, record_program, terminal_s
 from stallkit_lab.record.recording import RecordingWriter
 from stallkit_lab.told import number
 
-__all__ = ["mark_command", "record_command"]
-
 _PANE = "tmux:"
 
 

@@ -20,8 +20,6 @@ from stallkit_lab.lint.runner import examples_of
 from stallkit_lab.told import name_problems
 from stallkit_lab.tune import Effect, Tuning, tune
 
-__all__ = ["tune_command"]
-
 _WIDEST = 1000  # columns: every table is narrower
 
 

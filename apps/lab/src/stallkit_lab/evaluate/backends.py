@@ -33,8 +33,6 @@ from stallkit_lab.evaluate.evaluation import groups, tally
 from stallkit_lab.evaluate.holdout import installed_package_dirs, left_out, named_by
 from stallkit_lab.evaluate.prediction import Prediction, judge_case
 
-__all__ = ["EvalOptions", "Evaluation", "Settings", "evaluate_paths", "judge_chunk", "on_cluster", "on_processes"]
-
 NAMED = 1_000  # unreadable cases listed by name; the rest is counted, or a file of garbage would fill the memory
 
 

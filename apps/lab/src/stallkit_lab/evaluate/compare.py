@@ -20,8 +20,6 @@ from stallkit.redact.redact import redact, redact_all
 from stallkit_lab.evaluate.evaluation import tally
 from stallkit_lab.evaluate.prediction import POLICIES, Prediction
 
-__all__ = ["FIGURES", "Comparison", "compare", "read", "save"]
-
 # The headline figures: none of them may fall.
 FIGURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
     "waiting precision": lambda result: result["waiting"]["precision"],

@@ -16,8 +16,6 @@ from stallkit.packs.screenfile import ScreenFile, ensure_closed, read_screen
 from stallkit_lab.corpus_lines import TRUE_STATES, Case, Label, Line
 from stallkit_lab.record.cast import cases
 
-__all__ = ["Case", "Item", "Label", "count", "items", "load"]
-
 Item = Line | Case
 _SUFFIXES = (".jsonl", ".cast", ".txt")
 

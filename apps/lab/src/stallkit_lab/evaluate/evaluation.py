@@ -14,9 +14,6 @@ from stallkit.redact.redact import redact
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate.prediction import POLICIES, Prediction, judge_case
 
-__all__ = ["Cells", "GROUPS", "GROUP_FIGURES", "evaluate", "groups", "share", "tally", "wilson", "worst", "wrong_keys"]
-
-
 # --- how good a yes/no answer is ---
 
 Z = 1.959964  # the 97.5 % point of the normal distribution: intervals hold 95 % of the time

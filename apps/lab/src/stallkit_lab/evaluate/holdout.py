@@ -25,8 +25,6 @@ from stallkit.errors import PackFormatError
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import parse_screen
 
-__all__ = ["PackageDirs", "hits", "installed_package_dirs", "left_out", "named_by", "source_names", "spellings"]
-
 # For each signature (``pack:id``) the sets of programs that its evidence names: its source's, and its hits'.
 Named = Mapping[str, tuple[frozenset[str], ...]]
 

@@ -22,8 +22,6 @@ from stallkit.terminal.keys import KEY_NAMES, Keys
 from stallkit.terminal.screen import Screen
 from stallkit_lab.corpus_lines import Case
 
-__all__ = ["POLICIES", "SORTS", "Prediction", "Pressed", "decided", "judge_case"]
-
 POLICIES = (CAREFUL, DAEMON)
 Pressed = Literal["none", "right", "wrong"]
 _LOOKS = 4

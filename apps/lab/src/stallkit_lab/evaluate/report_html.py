@@ -23,8 +23,6 @@ from stallkit.terminal.text import cells
 from stallkit_lab.evaluate.evaluation import GROUP_FIGURES, wrong_keys
 from stallkit_lab.evaluate.prediction import Prediction
 
-__all__ = ["page"]
-
 _MOST = 300  # misses shown: a browser must open the page of a large corpus as well
 _CELL, _LEFT, _TOP = 64, 86, 46  # of the picture, in its own units
 

@@ -16,8 +16,6 @@ from stallkit.detect.signature import Clause, CursorState, Signature, State
 from stallkit_lab.lint.findings import Finding, Level, brief
 from stallkit_lab.lint.subject import ROLES, Role, Subject
 
-__all__ = ["check_clauses", "check_patterns", "contained", "implies"]
-
 
 def check_clauses(subject: Subject) -> Iterator[Finding]:
     """Findings on pairs of clauses, and on signatures that an earlier one covers."""

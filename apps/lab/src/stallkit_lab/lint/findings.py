@@ -11,8 +11,6 @@ from attrs import frozen
 
 from stallkit.detect.signature import Clause
 
-__all__ = ["CODES", "Code", "Finding", "Level", "brief", "in_order", "page_of"]
-
 _BRIEF = 60  # characters of a clause in a message, which also has its line
 
 

@@ -19,9 +19,6 @@ from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
 from stallkit_lab.lint.findings import CODES, Finding
 from stallkit_lab.lint.subject import ROLES, Subject
 
-__all__ = ["Comment", "comments", "read_subject", "sorted_out"]
-
-
 # --- comments in a pack file that take findings out ---
 
 _COMMENT = re.compile(r"#[ ]*lint:[ ]*ignore\b[ ]*(?P<codes>[^:#]*)(?::[ ]*(?P<why>.*))?$")

@@ -19,8 +19,6 @@ from stallkit_lab.evaluate.prediction import SORTS
 from stallkit_lab.lint.findings import Finding
 from stallkit_lab.lint.subject import Subject
 
-__all__ = ["Count", "check", "counted"]
-
 
 @frozen
 class Count:

@@ -27,9 +27,6 @@ from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
 from stallkit_lab.lint.findings import Finding, brief
 from stallkit_lab.lint.subject import Subject
 
-__all__ = ["Attack", "MISSING", "NOTHING", "Room", "attacks", "check", "ecmascript", "pumps", "suspects", "worst"]
-
-
 # --- a pattern in JavaScript's syntax and as a true regular expression, for a checker that reads nothing ---
 
 _MANY = 4  # a higher bound is dropped: each step of a repeat is a state of the checker's automaton

@@ -22,8 +22,6 @@ from stallkit_lab.lint.pack_reading import read_subject, sorted_out
 from stallkit_lab.lint.signature_rules import check_answers, check_dialogs, check_examples, check_order, check_uses
 from stallkit_lab.lint.subject import Subject
 
-__all__ = ["Linted", "examples_of", "lint", "lint_installed", "lint_path", "lint_subject"]
-
 _FILE = "signatures.toml"
 Rule = Callable[[Subject], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (

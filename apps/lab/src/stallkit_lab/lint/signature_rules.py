@@ -18,9 +18,6 @@ from stallkit_lab.lint.findings import Finding, brief
 from stallkit_lab.lint.subject import Subject
 from stallkit_lab.tune import Mutant, holds, met, mutants, replaced
 
-__all__ = ["check_answers", "check_dialogs", "check_examples", "check_order", "check_uses", "default_is_no"]
-
-
 # --- rules on dismissals ---
 
 _ENTER = Keys.parse("Enter").to_bytes()

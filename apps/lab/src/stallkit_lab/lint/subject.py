@@ -15,8 +15,6 @@ from stallkit.testing.example import Example, Place, entries, inline
 from stallkit.toml_file import Lines
 from stallkit_lab.lint.findings import CODES, Finding, Level
 
-__all__ = ["Role", "Subject"]
-
 Role = Literal["all_of", "none_of"]
 ROLES: tuple[Role, Role] = ("all_of", "none_of")
 

@@ -15,8 +15,6 @@ from attrs import define, field, frozen
 
 from stallkit.errors import StoreError
 
-__all__ = ["FACTS", "LOST", "Event", "Header", "Problems", "encode_header", "events", "header", "Encoder"]
-
 OUTPUT, MARKER, RESIZE, EXIT = "o", "m", "r", "x"
 FACTS = "k"  # facts of the kernel and the terminal while the screen rests, as JSON in a string (`notes.py`)
 LOST = "l"  # how many bytes of output are missing here

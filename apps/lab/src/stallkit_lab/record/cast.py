@@ -20,8 +20,6 @@ from stallkit_lab.record import asciicast
 from stallkit_lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
 from stallkit_lab.record.notes import Interval, Marked, marked, read_facts
 
-__all__ = ["GAP_S", "Player", "Recording", "cases"]
-
 GAP_S = 0.3  # a screen rests when it is the same for as long as between two looks of a check
 SETTLED_S = 1.0  # a rest of this length is not a pause between two lines of output
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})", re.ASCII)

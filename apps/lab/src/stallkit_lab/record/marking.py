@@ -26,8 +26,6 @@ from stallkit.daemon_socket import Progress, Server, ask, listens
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit_lab.record.notes import LETTERS, encode_marker, read_marker
 
-__all__ = ["Listener", "MarkKeys", "Typed", "give"]
-
 ANSWER_S = 2.0  # for a recording to take a marker
 
 

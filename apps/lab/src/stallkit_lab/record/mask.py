@@ -16,8 +16,6 @@ from stallkit.redact.views import CONTROL, ENDS, Span, joined
 from stallkit.terminal.text import cells, replaced
 from stallkit_lab.record.asciicast import OUTPUT
 
-__all__ = ["HOLD", "KEY_TEXT", "StreamMask", "mask"]
-
 KEY_TEXT = 16_384  # characters masked from the beginning of a private key without an end
 
 BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")

@@ -18,8 +18,6 @@ from stallkit.evidence.snapshot import KernelFacts, TtyFacts
 from stallkit_lab.corpus_lines import Label
 from stallkit_lab.record.asciicast import MARKER, OUTPUT, Event, Problems
 
-__all__ = ["LETTERS", "Marked", "encode_facts", "encode_marker", "marked", "read_facts", "read_marker", "truth_at"]
-
 NO_TRUTH = State.UNKNOWN  # a marker that says: from here on the truth is unknown
 LETTERS = {
     "w": State.WAITING,

@@ -24,8 +24,6 @@ from stallkit_lab.record.marking import Listener
 from stallkit_lab.record.recorder import signals
 from stallkit_lab.record.recording import RecordingWriter
 
-__all__ = ["PaneRecorder", "drawn"]
-
 _WRITER = Path(pane_writer.__file__)
 _START_S = 20.0  # for the pane writer to report that it runs: Python's start on a loaded machine
 _LOOK_S = 1.0  # between two looks at a pane that prints all the time: it may have been resized, or have ended

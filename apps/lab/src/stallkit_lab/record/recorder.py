@@ -19,8 +19,6 @@ from stallkit.transports.pty import PtyTransport
 from stallkit_lab.record.marking import Listener, MarkKeys
 from stallkit_lab.record.recording import RecordingWriter
 
-__all__ = ["Interrupted", "record_program", "signals", "terminal_size"]
-
 _CHUNK = 65_536
 _GRACE_S = 1.0  # for output of the program's children, once it ended
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)

@@ -18,8 +18,6 @@ from stallkit_lab.record.asciicast import EXIT, FACTS, LOST, MARKER, OUTPUT, RES
 from stallkit_lab.record.mask import StreamMask
 from stallkit_lab.record.notes import encode_facts
 
-__all__ = ["RecordingWriter", "new_file"]
-
 _LOOKS_S = (0.1, 0.25, 0.5, 1.0)  # after the last output, and every second from then on
 _QUIET_S = 1.0  # without output: then held output is written, so that a killed recorder loses little
 

@@ -34,8 +34,6 @@ from stallkit_lab.record.cast import GAP_S, Player, Recording
 from stallkit_lab.record.notes import Interval, Marked, encode_marker, truth_at
 from stallkit_lab.told import name_problems
 
-__all__ = ["Change", "Look", "Timeline", "looks", "replay_command", "timeline"]
-
 _Words = tuple[State | None, Certainty | None, Kind | None, str | None]
 _END = ""  # the code for the end, which is not an event
 

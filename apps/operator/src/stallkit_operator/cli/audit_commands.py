@@ -14,8 +14,6 @@ from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
 from stallkit_operator.audit import AuditLog, Report
 
-__all__ = ["audit_command"]
-
 _LOGS = click.argument("logs", nargs=-1, metavar="[LOG]...")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _FIRST = ("time", "event", "sandbox", "by", "why", "item", "reply")  # in a row, in this order

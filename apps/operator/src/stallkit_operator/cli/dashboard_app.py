@@ -31,9 +31,6 @@ from stallkit_operator.cli.stuck_commands import age, item_lines
 from stallkit_operator.item import Item
 from stallkit_operator.orders import Elsewhere, Look, Order, Quit, Triage, read_line
 
-__all__ = ["Dashboard"]
-
-
 # --- what the dashboard is drawn with ---
 
 NAME = "session"  # the column that has up to a quarter of a wide terminal, where names are long

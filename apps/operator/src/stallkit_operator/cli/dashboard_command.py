@@ -10,8 +10,6 @@ from stallkit.cli.common import session_options
 from stallkit.errors import StallkitError
 from stallkit_operator.cli.dashboard_desk import Desk
 
-__all__ = ["dashboard_command"]
-
 
 @click.command("dashboard")
 @session_options

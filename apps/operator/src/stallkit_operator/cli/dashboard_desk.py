@@ -44,8 +44,6 @@ from stallkit_operator.item import Item, Source
 from stallkit_operator.orders import Order, Triage
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
-__all__ = ["Board", "Desk"]
-
 _HISTORY = 20  # incidents of a session
 _SET_IN = " " * 4  # before a session's rows: none begins where our own lines do
 _ITSELF = "from stallkit.cli.main import main; main()"

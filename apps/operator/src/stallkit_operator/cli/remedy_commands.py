@@ -34,8 +34,6 @@ from stallkit_operator.sandbox.proxies import REMEDIES, proxy_of
 from stallkit_operator.sandbox.remedy import Edit, Edited, Notice, Remedy, RemedyFiles, Step
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
-__all__ = ["egress_command", "pipelock_command", "routes_command", "triage_command"]
-
 _SANDBOX = click.argument("sandbox")
 _REPLY = click.option(
     "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice of it once it serves."

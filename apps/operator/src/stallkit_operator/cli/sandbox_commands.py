@@ -47,8 +47,6 @@ from stallkit_operator.sandbox.rebuild_plan import (
 from stallkit_operator.sandbox.sandbox_start import Start, first_files, start_sandbox
 from stallkit_operator.sandbox.sandboxes import ManifestVersion, Sandbox, Sandboxes, changes
 
-__all__ = ["manifest_command", "manifest_lines", "opened", "rebuild_command", "sandbox_command", "start_from"]
-
 # What goes with --manifest; all else is for the manifest to say.
 _WITH = frozenset({"manifest", "replace", "size", "wait_s", "policy", "as_json", "socket_name", "socket_path"})
 

@@ -33,8 +33,6 @@ from stallkit_operator.serve.methods import Services, lines
 if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served
 
-__all__ = ["install_command", "serve_command", "stuck_serve_command"]
-
 
 @click.command("serve", short_help="Take what agents ask, and hold their connections.")
 @click.argument("sandboxes", nargs=-1)

@@ -44,27 +44,6 @@ if TYPE_CHECKING:
 else:
     _Ref = click.ParamType  # older ones take no type
 
-__all__ = [
-    "ItemRef",
-    "age",
-    "here",
-    "item_lines",
-    "item_ref",
-    "manifests_log",
-    "note",
-    "open_session",
-    "opened_queue",
-    "outcome",
-    "place_of",
-    "print_item",
-    "print_outcome",
-    "queue_items",
-    "seen_of",
-    "stuck_command",
-    "user",
-    "who",
-]
-
 _ELSEWHERE = {  # verbs by the module of their commands, which few calls need
     **dict.fromkeys(("install", "stuck_serve"), "serve_commands"),
     **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),

@@ -17,8 +17,6 @@ from stallkit.redact.redact import spans
 from stallkit.redact.views import Span, joined
 from stallkit.terminal.text import replaced
 
-__all__ = ["MOST", "shape", "shape_diff"]
-
 MOST = 200_000  # characters of a diff
 _SHORTEST = 4  # characters of a secret that is looked for elsewhere as well
 _WRAPS = 12  # of one that may go on in the next row there

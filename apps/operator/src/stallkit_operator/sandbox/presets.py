@@ -37,8 +37,6 @@ from stallkit_operator.sandbox.routes import (
     render_nginx,
 )
 
-__all__ = ["Preset", "RemedyFailed", "preset_of", "read_hosts", "render_tinyproxy"]
-
 POLL_S = 0.05
 TRIED = 20  # new routes or hosts, at most
 T = TypeVar("T")

@@ -26,8 +26,6 @@ from attrs import evolve, field, frozen
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.toml_file import TomlError, TomlFile, read_toml, structured
 
-__all__ = ["REMEDIES", "Proxy", "proxy_of", "read_proxies"]
-
 REMEDIES = {"routes": "cred-proxy", "egress": "pipelock"}  # and the names of their audit logs
 _PRESETS = {  # and the fields that each cannot do without
     "nginx": ("rendered", "config", "url"),

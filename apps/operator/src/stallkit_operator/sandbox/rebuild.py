@@ -48,8 +48,6 @@ from stallkit_operator.sandbox.rebuild_plan import (
 from stallkit_operator.sandbox.sandbox_start import Start, folders_of, home_of, start_sandbox, terminal_of
 from stallkit_operator.sandbox.sandboxes import Sandboxes, alone
 
-__all__ = ["Rebuilt", "Runner", "copy_tree"]
-
 GOING_S = 60.0  # for an agent to come to its composer
 COMMENT_S = 30.0  # for the forge's client
 LIVES_S = 1.0  # that a program has to live to count as started

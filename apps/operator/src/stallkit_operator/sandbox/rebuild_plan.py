@@ -28,29 +28,6 @@ from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.config_shape import shape_diff
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 
-__all__ = [
-    "GO_ON",
-    "LEADS",
-    "Leads",
-    "ORDER",
-    "Outcome",
-    "Proposal",
-    "RebuildRows",
-    "Rebuilding",
-    "Step",
-    "StepState",
-    "approve",
-    "comment_of",
-    "comment_words",
-    "edited",
-    "hand_off",
-    "next_step",
-    "outcome",
-    "propose",
-    "reject",
-    "to_edit",
-]
-
 # --- the steps ---
 
 

@@ -22,9 +22,6 @@ from stallkit_operator.sandbox.presets import Preset, RemedyFailed
 from stallkit_operator.sandbox.routes import InvalidEdit
 from stallkit_operator.sandbox.sandboxes import alone
 
-__all__ = ["ENDS", "Edit", "Edited", "Notice", "Remedy", "RemedyFiles", "Step", "next_step"]
-
-
 # --- the files of one proxy, replaced together ---
 
 _ABSENT = b"\0stallkit: there was no file\n"  # kept in place of a file that was not there

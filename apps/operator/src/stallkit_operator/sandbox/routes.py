@@ -16,17 +16,6 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = [
-    "CONFIG_PATH",
-    "EMPTY",
-    "HEADER",
-    "InvalidEdit",
-    "Route",
-    "digest_of",
-    "read_routes",
-    "render_nginx",
-]
-
 HEADER = "X-Stallkit-Config"
 CONFIG_PATH = "/supervise/config"  # answered by the proxy itself, with the header
 EMPTY = '{\n  "routes": []\n}\n'

@@ -36,16 +36,6 @@ from stallkit_operator.install import install
 from stallkit_operator.item import Item
 from stallkit_operator.sandbox.sandboxes import Sandbox, Sandboxes
 
-__all__ = [
-    "Start",
-    "composer_of",
-    "first_files",
-    "folders_of",
-    "home_of",
-    "start_sandbox",
-    "terminal_of",
-]
-
 # --- its first files ---
 
 _MANIFEST = """\

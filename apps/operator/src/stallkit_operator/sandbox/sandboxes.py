@@ -22,8 +22,6 @@ from stallkit import private
 from stallkit.database import Database
 from stallkit.errors import StallkitError, Unknown
 
-__all__ = ["ManifestVersion", "NoSandbox", "Sandbox", "Sandboxes", "alone", "changes"]
-
 _STEPS = (
     """
 create table if not exists sandbox (

@@ -21,8 +21,6 @@ from stallkit_operator.endpoint import Gate, Tcp, body_of, response
 from stallkit_operator.item import Who
 from stallkit_operator.serve.methods import METHODS, WRONG, Services, answered
 
-__all__ = ["opened", "openapi", "routes"]
-
 _ERRORS = {
     "401": "over TCP: no token, or an unknown one",
     "403": "a web page of another origin asks",

@@ -42,8 +42,6 @@ from stallkit_operator.queue import Queue
 from stallkit_operator.queue_sync import draft_of
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
-__all__ = ["InvalidParams", "METHODS", "Method", "Services", "WRONG", "allows", "answered", "lines", "own"]
-
 # --- the methods ---
 
 READ_ONLY = "read-only: start `stallkit serve` with --policy NAME or FILE to let programs reply"
