@@ -242,7 +242,8 @@ had wrong were mended (43, then 11), and one in thirteen of the sealed ones' (10
 Code's and 23 llmist's, whose questions lie over a screen, framed in letters or in nothing; nine are TerminalGPT's
 `? You: ›`, taken for a prompt of its library, and twelve FirstCoder's, whose header says *thinking* after a turn that
 failed. Most of that was mended for afterwards, so that the set is sealed no more; and a limit that only `structural`
-names is never sure now.
+names is never sure now. With the sealed ones learnt as well: P 0.993, R 0.980, states 0.938, sure 237 of 238 of them,
+which is fit.
 A draft in such a field that ended in `(y/n)` could have been answered for a moment while that was written: the corpus
 counted two wrong keys, and no signature takes the end of a text in a field for a question any more.
 

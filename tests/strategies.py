@@ -6,7 +6,9 @@ from typing import Callable
 
 from hypothesis import strategies as st
 
-from stallkit.testing.strategies import WORDS
+from stallkit.testing.strategies import WORDS, Case, cases
+
+__all__ = ["Case", "anything", "cases", "decorated"]
 
 
 def anything() -> st.SearchStrategy[str]:
