@@ -174,7 +174,8 @@ class _Reader:
                     yield _Field(tuple(range(top, bottom + 1)), top, bottom, "bar")
             choice, sign = self.rows[row].choice, "sign" if row == self.cursor else "bare_sign"
             framed = any(row in box.rows for box in self.boxes)  # which is a place itself, or was refused as one
-            invites = row == self.at and self.rows[row].says("placeholder") and not self.rows[row].says("asks")
+            field = self.rows[row].says("asks") or self.rows[row].says("labelled")
+            invites = row == self.at and self.rows[row].says("placeholder") and not field
             if not framed and not (choice is not None and choice.key) and (invites or self.rows[row].says(sign)):
                 yield _Field((row,), row, row, "sign")
 
@@ -426,10 +427,11 @@ class _Reader:
     def _is_asked_over(self, group: Group, below: list[int], chosen: list[int], score: int) -> bool:
         """Whether rows are asked for over a composer, and not quoted in a message."""
         first, framed = group.rows[0], self._is_framed(group)
-        score += 3 * self._asks_letters(first)
+        letters = self._asks_letters(first)
+        score += 3 * letters
         spoken = any(one.speaks for one in self.rows[self._question(first) : first])
         said = group.box.title if group.box else spoken
-        if said and not chosen:
+        if said and not (chosen or letters):
             return False
         turns = Sort.SPINNER if framed else Sort.EDGE  # an answer is followed by one
         after = [
@@ -438,13 +440,15 @@ class _Reader:
             if (not chosen or row > chosen[-1]) and not (self.rows[row].is_status or self.rows[row].sort is turns)
         ]
         near = range(max(0, first - (8 if framed else 3)), first + 1)
-        last = not after and any(self.rows[row].says("asks") for row in near)
+        last = not after and (letters or any(self.rows[row].says("asks") for row in near))
         bound = group.box is not None or last or bool(chosen and not after)
         return bound and bool(chosen or group.decides) and score >= _NEAR
 
     def _asks_letters(self, row: int) -> bool:
-        """Whether a row asks and ends in the letters of its answers, and is not shown in a text."""
+        """Whether a row asks in the letters of its answers, and is not shown in a text."""
         one = self.rows[row]
+        if one.says("letters") and one.says("asks_for_one"):
+            return not self._is_fenced(row)
         if not one.says("yes_no") or one.text[0].islower() or self._is_fenced(row):
             return False
         again = any(above.says("yes_no") for above in self.rows[max(0, row - 8) : row])
