@@ -28,7 +28,7 @@ SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key":
 # How likely another state has to be: measured on programs that it had not learnt from (docs/accuracy.md).
 _AGAINST_NOTHING = 0.8  # where no signature matched
 _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
-_AGAINST_FORM = 0.9  # where a signature of form, or one of another program's, matched
+_AGAINST_FORM = 0.86  # where a signature of form, or one of another program's, matched
 _AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
@@ -110,7 +110,7 @@ def _may_become(state: State, shown: Shown, snapshot: Snapshot, facts: Kernel) -
         return state is State.WORKING
     if shown.state is State.WORKING and _goes_on(shown, snapshot.screen, facts):
         return False  # it says so itself, and moves
-    if shown.state is State.IDLE and shown.match is not None and shown.match.signature.at_cursor:
+    if shown.state is State.IDLE and shown.match is not None and shown.match.signature.certainty is Certainty.MAYBE:
         return False  # at the prompt of a program that chats
     if state is State.WAITING and facts.relayed and not talks(snapshot.screen):  # what reads behind it is not seen
         return False
