@@ -142,6 +142,8 @@ class Box:
         """Whether it lies over a screen: words stand at its left and at its right, or one is cut off at a side."""
         rows = lines[self.top : self.bottom]
         beside = [(cut(line, self.left), _between(line, self.right, cells(line))) for line in rows]
+        if any(left.endswith(('"', "“", "`")) for left, _ in beside):
+            return False  # it is quoted
         cuts = any(left[-1:].isalnum() or right[:1].isalnum() for left, right in beside)
         return cuts or all(any(map(_of.word.search, side)) for side in zip(*beside, strict=True))
 
