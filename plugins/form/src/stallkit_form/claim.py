@@ -29,7 +29,7 @@ SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key":
 _AGAINST_NOTHING = 0.8  # where no signature matched
 _AGAINST_NOTHING_TALKING = 0.0  # ... on a screen that `talks`: signatures of form know little of those
 _AGAINST_FORM = 0.86  # where a signature of form, or one of another program's, matched
-_AGAINST_A_READER = 0.95  # that it works, where something reads the terminal and nothing moves
+_AGAINST_A_PROMPT = 0.95  # that it works, where a signature says that it asks, or something reads and nothing moves
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
 _ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
@@ -94,8 +94,9 @@ def _needed(state: State, shown: Shown, screen: Screen, facts: Kernel) -> float:
     """How likely a state has to be to take the place of the verdict's."""
     if shown.match is None and talks(screen):
         return _AGAINST_NOTHING_TALKING
-    if state is State.WORKING and facts.listening and facts.rests:
-        return _AGAINST_A_READER
+    asks = shown.state is State.WAITING and shown.match is not None
+    if state is State.WORKING and (asks or (facts.listening and facts.rests)):
+        return _AGAINST_A_PROMPT
     return _AGAINST_NOTHING if shown.match is None else _AGAINST_FORM
 
 
