@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from looks import reads
 from stallkit_operator.item import Who
 from stallkit_operator.queue import Queue
-from stallkit_operator.serve.methods import METHODS, Services, allows, answered
+from stallkit_operator.serve.json_rpc import answered
+from stallkit_operator.serve.methods import METHODS, Services, allows
 from strategies import anything
 from watched_state import ANYBODYS, OWN, YES_NO, verdict
 

@@ -16,7 +16,7 @@ from typing import Any, Iterator
 import pytest
 from askers import exchange, request
 from queued import COMMAND, Desk
-from stallkit_operator.serve.methods import own
+from stallkit_operator.serve.json_rpc import own
 from terminals import Server, wait_for
 
 from stallkit.daemon_client import listens

@@ -28,7 +28,8 @@ from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import composer_of
-from stallkit_operator.serve.methods import Services, lines
+from stallkit_operator.serve.json_rpc import lines
+from stallkit_operator.serve.methods import Services
 
 if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served

@@ -19,7 +19,8 @@ from stallkit.errors import StallkitError
 from stallkit_operator.agent_server import BACKLOG
 from stallkit_operator.endpoint import Gate, Tcp, body_of, response
 from stallkit_operator.item import Who
-from stallkit_operator.serve.methods import METHODS, WRONG, Services, answered
+from stallkit_operator.serve.json_rpc import WRONG, answered
+from stallkit_operator.serve.methods import METHODS, Services
 
 _ERRORS = {
     "401": "over TCP: no token, or an unknown one",
