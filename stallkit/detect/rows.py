@@ -244,7 +244,7 @@ def laid_over(lines: Sequence[str]) -> Box | None:
         top -= 1
     while bottom + 1 < len(lines) and not lines[bottom + 1][left : left + 2].strip():
         bottom += 1
-    return Box(top - 1, bottom + 1, left - 1, cut_off.start("right") + 1)
+    return Box(top - 1, bottom + 1, left - 1, cells(lines[at][: cut_off.start("right")]) + 1)
 
 
 def _bottom(lines: Sequence[str], top: int, left: int, right: int) -> int | None:

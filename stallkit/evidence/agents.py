@@ -189,6 +189,13 @@ def _programs(member: Member) -> frozenset[str]:
     return member.names | names_of(member.script, None, None) if member.script else member.names
 
 
+def names_here(kernel: KernelFacts | None) -> frozenset[str]:
+    """The names of what is in the foreground, as far as they are known."""
+    if kernel is None:
+        return frozenset()
+    return frozenset(filter(None, [kernel.foreground])).union(*map(_programs, kernel.members))
+
+
 def _runs(member: Member) -> frozenset[str]:
     """The programs that it may be: npm is run by an interpreter, but no other script than npm."""
     return _programs(member) - (INTERPRETERS - WRAPPERS) if member.names & WRAPPERS else _programs(member)

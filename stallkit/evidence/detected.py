@@ -6,9 +6,9 @@ import re
 
 from stallkit.detect.composer import names_person, talks, talks_here
 from stallkit.detect.engine import Match
-from stallkit.detect.families import EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
+from stallkit.detect.families import ANY_PROGRAM, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
-from stallkit.evidence.agents import runs_another
+from stallkit.evidence.agents import names_here, runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
@@ -119,17 +119,9 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
-    elif pack.own and plain(foreground or "") == "python" and not (_named(snapshot.kernel) & pack.own):
-        doubts.append(f"{foreground} runs any program, and which one is unknown")  # most that talk are written in it
+    elif pack.own and plain(foreground or "") in ANY_PROGRAM and not names_here(snapshot.kernel) & pack.own:
+        doubts.append(f"{foreground} runs any program, and which one is unknown")
     return tuple(doubts)
-
-
-def _named(kernel: KernelFacts | None) -> set[str]:
-    """The names of what is in front, as far as they are known."""
-    known = (
-        (kernel.foreground, *(name for one in kernel.members for name in (*one.names, one.script))) if kernel else ()
-    )
-    return set(filter(None, known))
 
 
 def _runs_script(kernel: KernelFacts | None) -> bool:

@@ -30,8 +30,8 @@ from stallkit.terminal.text import cells
 from stallkit.testing import check_signature
 from stallkit.testing.example import golden, places
 from stallkit_lab.evaluate import corpus
+from stallkit_lab.messages import STATES, name_problems, number
 from stallkit_lab.propose import NotTold, Proposal, propose
-from stallkit_lab.told import STATES, name_problems, number
 
 PACK_FILE = "signatures.toml"
 

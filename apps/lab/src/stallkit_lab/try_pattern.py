@@ -24,7 +24,7 @@ from stallkit.jsonio import unstructure
 from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
 from stallkit_lab.evaluate import corpus
-from stallkit_lab.told import STATES, name_problems
+from stallkit_lab.messages import STATES, name_problems
 
 _NAME = "tried"
 _LAST = "~"  # of packs of one priority, the last by the distribution's name: what wins so wins in any

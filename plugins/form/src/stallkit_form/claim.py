@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from stallkit.detect.composer import talks
-from stallkit.detect.families import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
+from stallkit.detect.families import ANY_PROGRAM, ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import Claim, Shown, Sign, Source
 from stallkit.evidence.look import Kernel, Look, guessed_kind, names_secret
@@ -32,7 +32,6 @@ _AGAINST_FORM = 0.86  # where a signature of form, or one of another program's, 
 _AGAINST_A_PROMPT = 0.95  # that it works, where a signature says that it asks, or something reads and nothing moves
 _KEPT_SURE = 0.97  # the state of a signature of form, on a screen that talks
 _WRITTEN = re.compile(r"^[^\n]*\S", re.MULTILINE)
-_ANYTHING = frozenset({"python"})  # runs programs of all kinds, so that its name says nothing of a pack's
 _ROWS = 2  # with text: one alone has no form
 _SECRET = 0.3  # a wrong guess must not turn a secret into text
 
@@ -87,7 +86,7 @@ def _is_settled(shown: Shown, snapshot: Snapshot, facts: Kernel) -> bool:
         return False
     if name is None or not pack.foreground:
         return True
-    return name in pack.own or plain(name) in pack.foreground - _ANYTHING
+    return name in pack.own or plain(name) in pack.foreground - ANY_PROGRAM
 
 
 def _needed(state: State, shown: Shown, screen: Screen, facts: Kernel) -> float:

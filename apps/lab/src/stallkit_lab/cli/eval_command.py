@@ -26,7 +26,7 @@ from stallkit_lab.evaluate import compare, corpus
 from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit_lab.evaluate.evaluation import GROUP_FIGURES, GROUPS, worst
 from stallkit_lab.evaluate.report_html import page
-from stallkit_lab.told import name_problems, number
+from stallkit_lab.messages import name_problems, number
 
 # --- what ``stallkit eval`` shows to a person ---
 

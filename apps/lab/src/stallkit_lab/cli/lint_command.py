@@ -20,7 +20,7 @@ from stallkit_lab.evaluate import corpus
 from stallkit_lab.lint.findings import Finding, Level, page_of
 from stallkit_lab.lint.programs import Count
 from stallkit_lab.lint.runner import Linted, lint_installed, lint_path
-from stallkit_lab.told import name_problems, number
+from stallkit_lab.messages import name_problems, number
 
 _NAMED = 4  # programs of a form, by name
 

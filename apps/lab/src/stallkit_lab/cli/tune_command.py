@@ -17,7 +17,7 @@ from stallkit.errors import StallkitError
 from stallkit.packs.registry import Engine, installed_engine
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.lint.runner import examples_of
-from stallkit_lab.told import name_problems
+from stallkit_lab.messages import name_problems
 from stallkit_lab.tune import Effect, Tuning, tune
 
 _WIDEST = 1000  # columns: every table is narrower

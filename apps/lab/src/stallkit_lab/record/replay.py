@@ -29,10 +29,10 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.jsonio import dump
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Verdict
+from stallkit_lab.messages import name_problems
 from stallkit_lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit_lab.record.cast import GAP_S, Player, Recording
 from stallkit_lab.record.notes import Interval, Marked, encode_marker, truth_at
-from stallkit_lab.told import name_problems
 
 _Words = tuple[State | None, Certainty | None, Kind | None, str | None]
 _END = ""  # the code for the end, which is not an event
