@@ -27,7 +27,7 @@ class ManualPages(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path[:0] = [str(CHECKOUT), *map(str, CHECKOUT.glob("apps/*/src"))]
-        from stallkit.cli.commands import OWN
+        from stallkit.cli.main import OWN
         from stallkit.cli.manual import pages
 
         entries = self.metadata.core.entry_points.get("stallkit.commands", {})

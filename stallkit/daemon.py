@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from stallkit import private
-from stallkit.daemon_client import DaemonError, DaemonGone, DaemonRefused, DaemonSilent, json_line
+from stallkit.daemon_socket import DaemonError, DaemonGone, DaemonRefused, DaemonSilent, json_line
 
 __all__ = [
     "DaemonError",

@@ -7,11 +7,14 @@ dumped.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Callable, Protocol, Self, TypeVar
+from enum import StrEnum
+from itertools import repeat
+from typing import Annotated, Any, Callable, Protocol, Self, TypeVar, get_args, get_origin
 
+import cattrs
 from attrs import fields
 
-__all__ = ["FORMS", "NEWER", "SPREAD", "Time", "alike", "json_form"]
+__all__ = ["FORMS", "NEWER", "SPREAD", "Time", "alike", "json_form", "strict"]
 
 SPREAD = {"spread": True}  # of a field whose keys are the form's own: a value's, or all that the form does not name
 NEWER = {"newer": True}  # of a field that earlier versions did not have: it is left out where it has its default
@@ -47,3 +50,37 @@ def alike(kind: type[_T], value: object, **given: Any) -> _T:
     """
     names = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]  # any class of attrs
     return kind(**{name: getattr(value, name) for name in names if hasattr(value, name)} | given)
+
+
+# --- a converter that converts nothing ---
+
+_NAMES: dict[type, str] = {str: "text", int: "whole number", float: "number", bool: "truth value"}
+_LISTS: tuple[Any, ...] = (list, tuple, frozenset)
+
+
+def strict(converter: cattrs.Converter) -> cattrs.Converter:
+    """The converter, which refuses values of other types with a TypeError that says what is meant."""
+    for kind, name in _NAMES.items():
+        converter.register_structure_hook(kind, _only(kind, name))
+    converter.register_structure_hook(StrEnum, lambda value, kind: kind(value))  # which is a text, too
+
+    def items(value: object, kind: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{value!r:.60} is not a list")
+        origin, within = get_origin(kind), get_args(kind)
+        exact = origin is tuple and ... not in within
+        pairs = zip(value, within, strict=True) if exact else zip(value, repeat(within[0]), strict=False)
+        return origin(converter.structure(one, of) for one, of in pairs)
+
+    converter.register_structure_hook_func(lambda kind: get_origin(kind) in _LISTS, items)
+    return converter
+
+
+def _only(kind: type, name: str) -> Callable[[object, object], Any]:
+    def same(value: object, _: object) -> Any:
+        fits = (int, float) if kind is float else kind
+        if not isinstance(value, fits) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{value!r:.60} is not a {name}")
+        return kind(value)
+
+    return same

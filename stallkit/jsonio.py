@@ -11,17 +11,24 @@ from collections.abc import Mapping as AnyMapping
 from enum import Enum
 from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Callable, Literal, Mapping, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Callable, Literal, Mapping, Self, TypeVar, Union, get_args, get_origin
 
 import cattrs
-from attrs import NOTHING, Attribute, fields, has, resolve_types
+from attrs import NOTHING, Attribute, evolve, field, fields, frozen, has, resolve_types
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-import stallkit.verdict_json  # noqa: F401  # the forms of values that know nothing of JSON
+from stallkit.detect.dialog import Role
+from stallkit.detect.dialog_parser import Option
+from stallkit.detect.engine import Detection, DetectionRef, SignatureRef
+from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.durations import SPAN
-from stallkit.json_form import FORMS
+from stallkit.evidence.agents import AfterExit
+from stallkit.evidence.signal import Signal
+from stallkit.evidence.turn import EndedTurn
+from stallkit.json_form import FORMS, SPREAD, alike, json_form, strict
+from stallkit.judging.verdict import Hung, Verdict
 from stallkit.redact.redact import redact_all
-from stallkit.strict_converter import strict
+from stallkit.terminal.screen import Cursor, Screen, Size
 
 __all__ = [
     "TEXTS",
@@ -264,3 +271,122 @@ def closed(properties: Mapping[str, Any], required: list[str] | None = None) -> 
     """The schema of a table with these keys and no other ones."""
     made: dict[str, Any] = {"type": "object", "properties": dict(properties), "additionalProperties": False}
     return {**made, "required": required} if required else made
+
+
+# --- forms of values that know nothing of JSON ---
+
+
+@json_form(Screen)
+@frozen
+class ScreenJson:
+    """What a terminal shows."""
+
+    text: str
+    cursor: tuple[int, int] | None
+    cursor_visible: bool | None
+    size: tuple[int, int] | None
+    alternate: bool | None
+    title: str | None
+
+    @classmethod
+    def of(cls, screen: Screen) -> Self:
+        at, size = screen.cursor, screen.size
+        return cls(
+            "\n".join(screen.lines),
+            (at.column, at.row) if at else None,
+            at.visible if at else None,
+            (size.columns, size.rows) if size else None,
+            screen.alternate,
+            screen.title,
+        )
+
+    @property
+    def value(self) -> Screen:
+        cursor = Cursor(*self.cursor, self.cursor_visible) if self.cursor else None
+        size = Size(*self.size) if self.size else None
+        return Screen(tuple(self.text.split("\n")), cursor, size, self.alternate, self.title)
+
+
+@json_form(Option)
+@frozen
+class OptionJson:
+    """An option of a dialog."""
+
+    text: str
+    selected: bool
+    role: Role | None = field(metadata={"key": "is"})
+
+    @classmethod
+    def of(cls, option: Option) -> Self:
+        return cls(option.text, option.selected, option.role)
+
+    @property
+    def value(self) -> Option:
+        return Option(self.text, selected=self.selected, role=self.role)
+
+
+@json_form(Detection)
+@frozen
+class DetectionJson:
+    """What the engine finds on a screen."""
+
+    said: SignatureRef = field(metadata=SPREAD)
+    undecided: tuple[str, ...]
+    vetoed: tuple[str, ...]
+    not_asked: frozenset[str]
+    left: str | None
+    agents: frozenset[str]
+    screen: Screen
+
+    @classmethod
+    def of(cls, found: Detection) -> Self:
+        said = alike(DetectionRef, found.said)
+        return alike(cls, found, said=said, undecided=said.undecided, vetoed=said.vetoed, left=said.left)
+
+    @property
+    def value(self) -> Detection:
+        told = alike(DetectionRef, self.said, undecided=self.undecided, vetoed=self.vetoed, left=self.left)
+        executables: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
+        return Detection(self.screen, executables=executables, not_asked=self.not_asked, told=told)
+
+
+@frozen
+class SignalJson:
+    """What a program says of itself, and whether it counts."""
+
+    signal: Signal = field(metadata=SPREAD)
+    counts: bool
+
+
+@json_form(Verdict)
+@frozen
+class VerdictJson:
+    """What a session does, how sure that is and why, and what it asks."""
+
+    state: State
+    certainty: Certainty
+    by_signal: bool
+    by_read: bool
+    kind: Kind | None
+    said: SignatureRef = field(metadata=SPREAD)
+    reasons: tuple[str, ...]
+    agents: frozenset[str] | None
+    ended: AfterExit | None
+    retrying: str | None
+    ended_turn: EndedTurn | None
+    asks_inside: str | None
+    hung: Hung | None
+    signals: tuple[SignalJson, ...]
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Self:
+        hung = evolve(verdict.hung, since_s=round(verdict.hung.since_s, 1)) if verdict.hung else None
+        signals = tuple(SignalJson(one, one.counts) for one in verdict.signals)
+        inside, said = verdict.inside, verdict.detection.said
+        return alike(cls, verdict, said=said, asks_inside=inside, hung=hung, signals=signals)
+
+    @property
+    def value(self) -> Verdict:
+        found = Detection(Screen.from_text(""), told=self.said)
+        signals = tuple(one.signal for one in self.signals)
+        return alike(Verdict, self, detection=found, inside=self.asks_inside, signals=signals)

@@ -17,7 +17,7 @@ _KINDS = {
     "stallkit.judging.verdict": "Verdict",
     "stallkit.press.check": "CheckResult",
     "stallkit.press.events": "Event",
-    "stallkit.probes.report": "TerminalReport",
+    "stallkit.transports.stream": "TerminalReport",
     "stallkit_sessions.runs.run": "RunResult",
     "stallkit_sessions.model": "ExitRecord",
 }

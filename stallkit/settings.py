@@ -4,6 +4,10 @@ Precedence: a flag, then ``$STALLKIT_STALL_TIMEOUT``, then the named file, or wh
 (`stallkit.settings_files`), then the user's, then the default.  Values are not converted: "no" is not a truth value, a
 text is not a list of letters, and 1 is not a text.
 
+The tmux server that a command reaches is the one of -L or -S, else ``$STALLKIT_TMUX``, else ``[tmux] socket``, else
+tmux's own choice: the server of ``$TMUX``, or the default one.  A value with a ``/`` is a path, any other a name, as
+for tmux's own options.  Whoever the command starts gets the choice in ``$STALLKIT_TMUX``.
+
 An installed supervisor offers a class with more tables in place of `Settings`; without it these tables are not read.
 """
 
@@ -12,14 +16,15 @@ from __future__ import annotations
 import json
 import math
 import os
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, NamedTuple
 from urllib.parse import urlsplit
 
 import attrs
 from attrs import Attribute, evolve, field, fields, frozen
 
-from stallkit.config import CACHE, FILE, STALL_TIMEOUT, STATE_DIR, cache_dir, state_dir
+from stallkit.config import CACHE, FILE, STALL_TIMEOUT, STATE_DIR, TMUX_SOCKET, cache_dir, state_dir, user_config
 from stallkit.distributions import offered
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
@@ -27,7 +32,6 @@ from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import PROFILES, load_policy, policy_from, policy_table
 from stallkit.settings_files import Found, say, settings_files, settings_in
-from stallkit.tmux_socket import TmuxSocket, chosen
 from stallkit.toml_file import TomlError, TomlFile, structured
 
 __all__ = [
@@ -36,8 +40,11 @@ __all__ = [
     "RecordSettings",
     "Settings",
     "TmuxSettings",
+    "TmuxSocket",
     "checked_files",
+    "chosen",
     "configured_policy",
+    "inherited",
     "origins",
     "read",
     "seconds",
@@ -45,6 +52,110 @@ __all__ = [
     "settings_schema",
     "tables",
 ]
+
+# --- the tmux server that a command reaches ---
+
+
+class TmuxSocket(NamedTuple):
+    """Name or path of the socket of a server (neither: tmux's own choice), and who says so, for a person."""
+
+    name: str | None = None
+    path: str | None = None
+    by: str = "tmux's own choice"
+
+    @classmethod
+    def of(cls, text: str, folder: Path, by: str) -> TmuxSocket:
+        """What is named by one text; a relative path is one below the folder.  Raises ValueError for an empty one."""
+        if not text.strip() or "\0" in text:
+            raise ValueError("it names no socket")
+        if "/" not in text:
+            return cls(name=text, by=by)
+        with suppress(RuntimeError):  # no home directory: then `~` is a name like any other
+            return cls(path=str(folder.absolute() / Path(text).expanduser()), by=by)
+        return cls(path=str(folder.absolute() / text), by=by)
+
+    def __str__(self) -> str:
+        return self.path or self.name or ""
+
+
+def chosen(
+    name: str | None,
+    path: str | None,
+    environment: MutableMapping[str, str],
+    config: Path | None = None,
+    tell: Callable[[str], object] | None = None,
+) -> TmuxSocket:
+    """The server by these flags, else by the environment, else by `config`, or the working directory's and user's file.
+
+    `tell` (standard error) is told what does not count of the working directory's.
+    Raises ConfigError where that is invalid: another server must not be taken for the one that was meant.
+    """
+    if name is not None or path is not None:
+        absolute = str(Path(path).absolute()) if path else path
+        return TmuxSocket(name, absolute, "-S" if path is not None else "-L")
+    given = environment.get(TMUX_SOCKET)
+    if given:
+        try:
+            return TmuxSocket.of(given, Path(), f"${TMUX_SOCKET}")
+        except ValueError as error:
+            raise ConfigError(f"${TMUX_SOCKET}", str(error), "give a name, or a path") from error
+    if config is None and not (os.path.lexists(FILE) or os.path.lexists(user_config())):
+        return TmuxSocket()  # most have none, and save the imports
+
+    chosen = None
+    for found in settings_files(config):
+        for line in found.complaints(["tmux"]):
+            (tell or say)(line)
+        chosen = _of_file(found) or chosen
+    return chosen or TmuxSocket()
+
+
+@contextmanager
+def inherited(socket: TmuxSocket, environment: MutableMapping[str, str]) -> Iterator[None]:
+    """Have everything that is started in this context reach the same server by default."""
+    before = environment.get(TMUX_SOCKET)
+    if str(socket):
+        environment[TMUX_SOCKET] = str(socket)
+    try:
+        yield
+    finally:
+        if before is None:
+            environment.pop(TMUX_SOCKET, None)
+        else:
+            environment[TMUX_SOCKET] = before
+
+
+def _of_file(found: Found) -> TmuxSocket | None:
+    """What a file of settings says; its other tables are left to those who need them."""
+    file = found.file
+
+    def error(why: str, line: int | None) -> ConfigError:
+        return ConfigError(file.path, why, 'give a name or a path: socket = "work"', line, "[tmux]")
+
+    table = found.counts.get("tmux", {})
+    text = table.get("socket") if isinstance(table, dict) else table
+    if text is None:
+        return None
+    line = file.lines.of("tmux", "socket")
+    if not isinstance(text, str):
+        raise error(f"{text!r} is not a text", line)
+    try:
+        socket = TmuxSocket.of(text, Path(file.path).parent, file.path)
+    except ValueError as wrong:
+        raise error(str(wrong), line) from wrong
+    _must_be_mine(socket, lambda why: error(why, line))
+    return socket
+
+
+def _must_be_mine(socket: TmuxSocket, error: Callable[[str], ConfigError]) -> None:
+    """Raise where a file leads to a socket of another user, who would be told our environment."""
+    if socket.path is None:
+        return
+    with suppress(OSError):  # there is none yet
+        owner = Path(socket.path).stat().st_uid
+        if owner not in (0, os.geteuid()):
+            raise error(f"{socket.path} belongs to another user (uid {owner})")
+
 
 # --- the settings ---
 
@@ -65,7 +176,7 @@ class LookSettings:
 
 @frozen
 class TmuxSettings:
-    """``[tmux]``: the server that commands reach without -L, -S or ``$STALLKIT_TMUX`` (`stallkit.tmux_socket`)."""
+    """``[tmux]``: the server that commands reach without -L, -S or ``$STALLKIT_TMUX`` (`stallkit.settings`)."""
 
     socket: str | None = None
 
@@ -88,7 +199,7 @@ class Settings:
 
 
 def tables() -> tuple[str, ...]:
-    """The tables that are read, but for ``[tmux]``, of which `stallkit.tmux_socket` tells."""
+    """The tables that are read, but for ``[tmux]``, of which `stallkit.settings` tells."""
     return tuple(one.name for one in fields(_kind()) if one.name != "tmux")
 
 

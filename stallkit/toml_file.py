@@ -18,7 +18,7 @@ from attrs import field, fields, frozen, has, resolve_types
 from stallkit import private
 from stallkit.durations import SPAN, seconds_of
 from stallkit.errors import ConfigError, Portable, UnknownFile
-from stallkit.strict_converter import strict
+from stallkit.json_form import strict
 
 __all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_settings", "read_toml", "structured"]
 

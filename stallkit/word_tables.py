@@ -1,4 +1,7 @@
-"""Tables of words and patterns, ``data/NAME.toml``: each is read when it is first asked for, and once."""
+"""Tables of words and patterns, ``data/NAME.toml``: each is read when it is first asked for, and once.
+
+The families of programs are the table ``families``.  What is known of one program is in its pack.
+"""
 
 from __future__ import annotations
 
@@ -56,3 +59,23 @@ class Patterns:
     def filled(self, pattern: str) -> str:
         """The pattern with the pieces put in that it names."""
         return filled(pattern, self._name)
+
+
+# --- families of programs ---
+
+_families = {name: frozenset(some) for name, some in table("families").items()}
+
+RELAYS = _families["relays"]
+STARTERS = _families["starters"]
+WRAPPERS = STARTERS | _families["wrappers"]
+SHELLS = _families["shells"]
+INTERPRETERS = _families["interpreters"]
+JAVASCRIPT = _families["javascript"]
+ASKS_NOTHING = _families["asks_nothing"]
+EDITORS = _families["editors"]
+PAGERS = _families["pagers"]
+LINE_EDITORS = _families["line_editors"]
+MULTI_CALL = _families["multi_call"]
+ANY_NAME = _families["any_name"]
+ANY_PROGRAM = _families["any_program"]
+MODELS = _families["models"]

@@ -22,9 +22,9 @@ from stallkit.judging.verdict import Hung
 from stallkit.packs.pack_file import parse_pack
 from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
-from stallkit.probes.report import TerminalReport
 from stallkit.signals.collect import AskedInside
 from stallkit.terminal.screen import Cursor, Size
+from stallkit.transports.stream import TerminalReport
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOON = datetime(2026, 3, 4, 12, 30, 15, 250_000, tzinfo=UTC)

@@ -15,7 +15,7 @@ from typing import Any, Callable, Sequence
 
 from secret_kinds import Planted
 from stallkit_lab.capture import captured
-from stallkit_lab.evaluate.compare import save
+from stallkit_lab.evaluate.evaluation import save
 from stallkit_lab.evaluate.prediction import Prediction
 from stallkit_lab.evaluate.report_html import page
 from stallkit_lab.record.asciicast import Header
@@ -31,9 +31,9 @@ from stallkit_sessions.model import Cause, ExitRecord, Session
 from stallkit_sessions.register import Register
 from stallkit_sessions.runs import client
 from stallkit_supervisor.loop_files import write_stop
+from stallkit_supervisor.notify.channels import CODES, codes
 from stallkit_supervisor.notify.hooks import CloudEvent, Webhook
 from stallkit_supervisor.notify.notice import Notice
-from stallkit_supervisor.notify.terminal import CODES, codes
 from stallkit_supervisor.store import Store
 
 from stallkit.cli.common import print_json, shown

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Callable
 
-from stallkit_supervisor.schedule import Schedule
+from stallkit_supervisor.session_state import Schedule
 from stallkit_supervisor.supervisor import Supervisor
 from terminals import Server
 

@@ -12,8 +12,8 @@ from stallkit_sessions.cli import run_commands
 from stallkit_sessions.runs.wait_limits import RunStatus
 
 from stallkit.cli import press_commands
-from stallkit.cli.commands import cli
-from stallkit.cli.exits import Exit, exit_of
+from stallkit.cli.main import cli
+from stallkit.cli.output import Exit, exit_of
 from stallkit.press.check import Status
 from stallkit.press.send import Ready, Sent
 

@@ -13,8 +13,7 @@ from stallkit_lab.new_pack import files, names_of
 from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit.errors import ConfigError, PackFormatError
-from stallkit.packs.pack_file import parse_agent, parse_pack
-from stallkit.packs.pack_schema import agent_schema, pack_schema
+from stallkit.packs.pack_file import agent_schema, pack_schema, parse_agent, parse_pack
 from stallkit.press.policy_file import policy_from, policy_schema
 from stallkit.settings import settings_schema
 

@@ -143,7 +143,7 @@ def test_packs_use_only_what_is_public() -> None:
 _SHARED = """
 stallkit_sessions cli cli.named_sessions containers.runtime_call containers.runtimes finalize launch lifecycle manager
     manifest model panes ports register resuming sandbox_session terminate witnesses work_snapshot worktree
-stallkit_supervisor cli.incident_commands cli.status_commands cli.watch_table escalations notification notify.channels
+stallkit_supervisor cli.status_commands cli.watch_table escalations notification notify.channels
     notify.notice settings sources supervisor_socket
 stallkit_wrap askpass.launcher askpass.prompts relay.driver
 """

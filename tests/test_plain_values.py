@@ -46,8 +46,8 @@ from stallkit.press.check import Status as Found
 from stallkit.press.gate import End, Outcome
 from stallkit.press.policy import Press
 from stallkit.press.policy_file import PROFILES
-from stallkit.probes.report import TerminalReport
 from stallkit.signals.collect import AskedInside
+from stallkit.transports.stream import TerminalReport
 
 WORDS = st.sampled_from(["", "worker1", "it asks", "é 你 👍", "a\nb", "3"])
 SECONDS = st.floats(0, 2e9, allow_nan=False)

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Iterator
 
-from stallkit.detect.families import INTERPRETERS
 from stallkit.packs.registry import installed_engine
+from stallkit.word_tables import INTERPRETERS
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("stallkit", *map(str, Path(__file__).parents[1].glob("apps/*/src")))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stallkit import Engine
-from stallkit.detect.request import Request
+from stallkit.detect.signature import Request
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict

@@ -22,9 +22,8 @@ from stallkit.config import FILE
 from stallkit.errors import ConfigError
 from stallkit.press.policy import CAREFUL, OBSERVE
 from stallkit.press.policy_file import load_policy
-from stallkit.settings import configured_policy
+from stallkit.settings import TmuxSocket, chosen, configured_policy
 from stallkit.settings_files import CANNOT_ACT, DECIDES, allow, deny, settings_files
-from stallkit.tmux_socket import TmuxSocket, chosen
 from stallkit.toml_file import read_settings
 
 EXEC = '[events]\nexec = "true"\n'

@@ -9,7 +9,7 @@ import pytest
 
 from stallkit.config import TMUX_SOCKET
 from stallkit.errors import ConfigError
-from stallkit.tmux_socket import TmuxSocket, chosen, inherited
+from stallkit.settings import TmuxSocket, chosen, inherited
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ import pexpect
 import pytest
 from terminals import wait_for
 
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted(ROOT.glob("docs/**/*.md"))]

@@ -21,8 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sending_stage import Stage  # the modules beside this file
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import RecoveryCommands, Schedule, WatchConfig
 from stallkit_supervisor.supervisor import Supervisor
 
 from stallkit.evidence.snapshot import Member, Snapshot

@@ -9,7 +9,7 @@ from typing import Iterator
 import click
 
 from docs_site.tables import prose, written
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 
 __all__ = ["pages"]
 

@@ -1,31 +1,51 @@
-"""``stallkit check`` and ``explain``: is this session stalled, and why; and how people and programs read that."""
+"""``stallkit check``, ``explain`` and ``probe``: is this session stalled, and why, as people and programs read it."""
 
 from __future__ import annotations
 
 import json
 import sys
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 import click
-from attrs import asdict
+from attrs import asdict, frozen
+from rich.cells import chop_cells
 
-from stallkit.cli import drawn_layout
-from stallkit.cli.common import TARGET, Duration, log_option, policy_option, print_json, reach, session_options, shown
-from stallkit.cli.exits import exit_of
-from stallkit.cli.installed import engine
-from stallkit.cli.output import echo
-from stallkit.cli.speech import page, painted, plain, quiet, shows_colours
-from stallkit.cli.tables import hanging, plain_console
+from stallkit.cli.common import (
+    TARGET,
+    Duration,
+    engine,
+    log_option,
+    policy_option,
+    print_json,
+    reach,
+    session_options,
+)
+from stallkit.cli.output import (
+    echo,
+    exit_of,
+    hanging,
+    page,
+    paint,
+    painted,
+    plain,
+    plain_console,
+    quiet,
+    shown,
+    shows_colours,
+)
 from stallkit.config import event_log
 from stallkit.detect.agent import Vocabulary
 from stallkit.detect.dialog_parser import Reading
 from stallkit.detect.engine import Fate, Report
+from stallkit.detect.layout import PARTS, read_layout
 from stallkit.detect.matcher import Found
+from stallkit.detect.rows import Sort
 from stallkit.detect.signature import Clause, Kind, State
 from stallkit.evidence.osc import claims
-from stallkit.evidence.snapshot import Snapshot
+from stallkit.evidence.snapshot import Snapshot, listens
 from stallkit.evidence.turn import TurnOutcome
 from stallkit.jsonio import dump, unstructure
 from stallkit.judging.table import decide, otherwise
@@ -34,18 +54,26 @@ from stallkit.press.check import CheckResult, check_session, observe
 from stallkit.press.events import EventLog
 from stallkit.press.hang import HUNG_AFTER_S
 from stallkit.press.policy import Decision, Escalate, Wait
+from stallkit.probes.procfs import stat_of
 from stallkit.redact.redact import redact
 from stallkit.settings import configured_policy
 from stallkit.signals.collect import asked_inside
-from stallkit.terminal.text import escaped
+from stallkit.terminal.screen import Screen
+from stallkit.terminal.text import cells, escaped
 from stallkit.transports.base import Transport
+from stallkit.transports.stream import report
 
 __all__ = [
+    "Drawn",
     "arguments",
     "as_lines",
     "check_command",
+    "drawn",
     "explain_command",
+    "lines",
+    "plain_parts",
     "printed",
+    "probe_command",
 ]
 
 # --- what they print ---
@@ -274,13 +302,13 @@ def _show_layout(transport: Transport, as_json: bool) -> None:
         snapshot = transport.capture()
     finally:
         transport.close()
-    rows = drawn_layout.drawn(snapshot.screen)
+    rows = drawn(snapshot.screen)
     if as_json:
         told = {"version": 1, "target": snapshot.target, "rows": [asdict(row) for row in rows]}
-        print_json(told | {"parts": drawn_layout.plain_parts(rows)})
+        print_json(told | {"parts": plain_parts(rows)})
     else:
         width = plain_console().width if sys.stdout.isatty() else None
-        page("\n".join(drawn_layout.lines(rows, width)))
+        page("\n".join(lines(rows, width)))
 
 
 def _match_lines(reports: Sequence[Report], whole: bool) -> Iterator[str]:
@@ -423,3 +451,107 @@ def _as_object(report: Report) -> dict[str, Any]:
             for role, clause, found in report.clauses
         ],
     }
+
+
+# --- explain --layout ---
+
+_UNREAD = "unread"  # a row below what takes keys, such as a program's list of tasks
+_SHORT = 3  # letters of a word if the terminal is narrow
+_LEAST = 10  # columns of the screen's text, however narrow the terminal
+_FRAMES = " " + "".join(map(chr, range(0x2500, 0x25A0)))  # box drawing and blocks: no loss if it is cut off
+_STYLES: Mapping[str, Mapping[str, Any]] = {  # of the last part that a row belongs to
+    "dialog": {"fg": "yellow"},
+    "options": {"fg": "yellow", "bold": True},
+    "hints": {"fg": "cyan"},
+    "composer": {"fg": "green"},
+    "status": {"fg": "blue"},
+    "person": {"fg": "magenta"},
+}
+
+
+@frozen
+class Drawn:
+    """A row: what it is by itself, None below what takes keys; the parts it belongs to; its text, redacted."""
+
+    sort: Sort | None
+    parts: tuple[str, ...]
+    text: str
+
+
+def drawn(screen: Screen) -> tuple[Drawn, ...]:
+    """The rows of a screen, down to the last one that is written."""
+    layout = read_layout(screen)
+    text = "\n".join(line.rstrip() for line in screen.lines).rstrip("\n")
+    texts = redact(text).split("\n") if text else []  # together: a secret may go on in the next row
+    return tuple(
+        Drawn(row.sort if row else None, layout.names(number), line)
+        for number, (row, line) in enumerate(zip_longest(layout.rows, texts, fillvalue=None))
+        if line is not None
+    )
+
+
+def plain_parts(rows: tuple[Drawn, ...]) -> dict[str, list[int]]:
+    """The numbers of the rows of each part that there is."""
+    found = {part: [number for number, row in enumerate(rows) if part in row.parts] for part in PARTS}
+    return {part: numbers for part, numbers in found.items() if numbers}
+
+
+def lines(rows: tuple[Drawn, ...], width: int | None) -> Iterator[str]:
+    """Each row with its number, its parts, its sort and its text, under a head; `width` is that of a terminal.
+
+    If that is too narrow there is no head, words are short, and the text goes on below itself.
+    """
+    said = [(" ".join(row.parts), str(row.sort or _UNREAD), shown(row.text)) for row in rows]
+    head = ("part", "sort", "screen")
+    digits = max(len("row"), len(str(len(rows))))
+    first, second = (max(len(words[at]) for words in (head, *said)) for at in (0, 1))
+    needed = digits + first + second + 6 + max((cells(text) for _, _, text in said), default=0)
+    if width is None or needed <= width:
+        yield f"{'row':>{digits}}  {head[0]:{first}}  {head[1]:{second}}  {head[2]}"
+        for number, (row, (parts, sort, text)) in enumerate(zip(rows, said, strict=True)):
+            yield _styled(row, f"{number:{digits}}  {parts:{first}}  {sort:{second}}  {text}".rstrip())
+        return
+    digits, short = len(str(len(rows))), [" ".join(part[:_SHORT] for part in row.parts) for row in rows]
+    first = max(map(len, short))
+    room = max(_LEAST, width - digits - first - _SHORT - 3)
+    for number, (row, parts, (_, sort, text)) in enumerate(zip(rows, short, said, strict=True)):
+        begins = f"{number:{digits}} {parts:{first}} {sort[:_SHORT]} "
+        first_piece, *more = chop_cells(text, room) or [""]
+        for piece in (first_piece, *(one for one in more if one.strip(_FRAMES))):
+            yield _styled(row, f"{begins}{piece}".rstrip())
+            begins = " " * len(begins)
+
+
+def _styled(row: Drawn, line: str) -> str:
+    return paint(line, **_STYLES.get(row.parts[-1], {})) if row.parts else paint(line, dim=True)
+
+
+# --- probe ---
+
+
+@click.command("probe")
+@click.argument("pid", type=click.IntRange(min=1))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for StreamTransport.facts.")
+def probe_command(pid: int, as_json: bool) -> None:
+    """Print what the kernel knows of the terminal of the process PID: who is in its foreground, and what they wait for.
+
+    Run it on the machine of the program, as its user or as root.  Nothing is read from the terminal.
+
+    \b
+    Exit codes: 0 printed; 1 it has no terminal, or one that cannot be opened; 64 there is no such process.
+    Example:    ssh build7 stallkit probe 4711 --json
+    """
+    try:
+        found = report(pid)
+    except ValueError as error:
+        wrong = click.UsageError if stat_of(pid) is None else click.ClickException
+        raise wrong(shown(error)) from None
+    if as_json:
+        click.echo(json.dumps(dump(found)))
+        return
+    waits = {True: "waits for a key", False: "reads no key", None: "unknown whether it waits for a key"}
+    who = ", ".join(f"{member.name} ({member.pid}, {member.state})" for member in found.kernel.members) or "unknown"
+    click.echo(shown(f"foreground: {who}"))
+    click.echo(waits[listens(found.kernel, found.tty)])
+    modes = {True: "on", False: "off", None: "unknown"}
+    click.echo(f"echo: {modes[found.tty.echo]}, whole lines: {modes[found.tty.canonical]}")

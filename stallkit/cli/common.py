@@ -1,4 +1,4 @@
-"""What commands share: spans of time and names, options that reach a session, the session, how output is printed."""
+"""What commands share: spans of time and names, options that reach a session, the session, and the installed packs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,92 @@ import sys
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Protocol, TypeVar, cast
 
 import click
+from attrs import frozen
 from click.shell_completion import CompletionItem
 
-from stallkit.cli.output import shown
-from stallkit.cli.started import EndReport, leave, started
+from stallkit.cli.output import Exit, echo, shown
 from stallkit.cli.verb_group import like
-from stallkit.distributions import named
+from stallkit.distributions import named, offered
 from stallkit.durations import seconds_of
 from stallkit.errors import UnknownProgram
+from stallkit.packs.registry import Engine, installed_engine
+from stallkit.press.send import Readiness
 from stallkit.redact.redact import redact_all
-from stallkit.tmux_socket import chosen, inherited
+from stallkit.settings import chosen, inherited
 from stallkit.transports.base import Options, Transport
 from stallkit.transports.targets import SavedTransport, open_target
 from stallkit.transports.tmux.call import Server
 from stallkit.variables import Variables, read_variables
+
+# --- sessions that stallkit started ---
+
+
+@frozen
+class RunningTarget:
+    """A session that runs: the target and the options that reach exactly its pane."""
+
+    target: str
+    options: Options
+
+
+@frozen
+class EndReport:
+    """A session that is over: how it ended, for programs, and printed for a person."""
+
+    as_object: Callable[[], dict[str, Any]]
+    show: Callable[[bool], None]  # with true as JSON
+
+
+class StartedSessions(Protocol):
+    """What knows the sessions that were started; their names have no colon."""
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Each name, with a word on its state."""
+        ...
+
+    def find(self, name: str, listen: bool = False) -> RunningTarget | EndReport | None:
+        """The session of that name; None if none was started, or it is still being started."""
+        ...
+
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> EndReport | None:
+        """How the session of a bare name or ``tmux:NAME`` on that server ended, if it was started and is over."""
+        ...
+
+    def note(self, name: str, found: Readiness) -> EndReport | None:
+        """Keep what a wait for its start found; how it ended, if it did meanwhile."""
+        ...
+
+
+class _Nothing:
+    """Without that distribution nothing was started."""
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        yield from ()
+
+    def find(self, name: str, listen: bool = False) -> RunningTarget | EndReport | None:
+        return None
+
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> EndReport | None:
+        return None
+
+    def note(self, name: str, found: Readiness) -> EndReport | None:
+        return None
+
+
+def started() -> StartedSessions:
+    """What knows them."""
+    found: StartedSessions = offered("sessions") or _Nothing()
+    return found
+
+
+def leave(ctx: click.Context, ended: EndReport) -> NoReturn:
+    """Print how it ended, and exit the command: there is no session to act on."""
+    ended.show(bool(ctx.params.get("as_json")))
+    ctx.exit(Exit.ENDED)
+
 
 if TYPE_CHECKING:
     _Seconds = click.ParamType[float]
@@ -278,3 +347,14 @@ def targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
 def _options(ctx: click.Context) -> Options:
     socket = chosen(ctx.params.get("socket_name"), ctx.params.get("socket_path"), os.environ, tell=lambda line: None)
     return Options(socket.name, socket.path)
+
+
+# --- the installed packs ---
+
+
+def engine() -> Engine:
+    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
+    made = installed_engine()
+    for problem in made.problems:
+        echo(f"stallkit: {shown(problem)}", err=True)
+    return made

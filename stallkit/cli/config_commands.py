@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from stallkit.cli.common import POLICY, Duration, config_option, print_json, shown, socket_flags
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import may_ask, no_input_option, note, page, paint, say
+from stallkit.cli.output import Exit, may_ask, no_input_option, note, page, paint, say
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
 from stallkit.settings import origins, settings_of

@@ -1,14 +1,212 @@
-"""The entry point of the command."""
+"""The entry point: the commands, each imported when it is called, their old names, and how errors are printed."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+import sys
+from inspect import cleandoc
+from typing import NoReturn, Sequence
 
-from stallkit.cli.commands import run
+import click
+from click.shell_completion import CompletionItem
 
-__all__ = ["main"]
+from stallkit.cli import completion_command  # noqa: F401  (click learns them by that)
+from stallkit.cli.command_set import CommandSet, command_sets
+from stallkit.cli.output import Exit, echo, ended_by, note, page, shown, shows_what_it_can
+from stallkit.cli.verb_group import VerbGroup, dressed, grouped, like
+
+__all__ = ["BROUGHT_BY", "OWN", "cli", "help_command", "main", "summary", "todays_options", "todays_verb"]
+
+# --- words of the version before ---
+
+_VERBS = {"wait-ready": "wait"}
+_OPTIONS = {"--hung-after": "--hang-timeout", "--watch-for": "--for", "--wait-ready": "--wait"}
+
+
+def todays_verb(verb: str) -> str:
+    """What a verb is called today; one of today's is itself."""
+    today = _VERBS.get(verb)
+    return _renamed(verb, today) if today else verb
+
+
+def todays_options(words: Sequence[str], command: click.Command) -> list[str]:
+    """The words behind a verb, old names of its options replaced by today's; what follows ``--`` stays as it is."""
+    known = {option for one in command.params for option in one.opts}
+    end = words.index("--") if "--" in words else len(words)
+    found = []
+    for word in words[:end]:
+        name, equals, value = word.partition("=")
+        today = _OPTIONS.get(name)
+        found.append(f"{_renamed(name, today)}{equals}{value}" if today and today in known else word)
+    return [*found, *words[end:]]
+
+
+def _renamed(old: str, new: str) -> str:
+    note(f"{old} is called {new} now; the old name goes with the next version")
+    return new
+
+
+# --- help ---
+
+
+@click.command("help")
+@click.argument("verbs", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_command(ctx: click.Context, verbs: tuple[str, ...]) -> None:
+    """Show the help of a command; without one, all commands.
+
+    \b
+    Exit codes: 0 shown; 64 there is no such command.
+    Example:    stallkit help check
+                stallkit help stuck reply
+    """
+    above = ctx.find_root()
+    for verb in map(todays_verb, verbs):
+        command = above.command.get_command(above, verb) if isinstance(above.command, click.Group) else None
+        if command is None:
+            known = above.command.list_commands(above) if isinstance(above.command, VerbGroup) else []
+            raise click.UsageError(f"no command {verb!r}{like(verb, known)}; {above.command_path} --help lists all")
+        above = click.Context(dressed(command), info_name=verb, parent=above, **command.context_settings)
+    page(above.get_help())
+
+
+# --- the commands ---
+
+OWN = CommandSet(
+    {
+        "completion": ("stallkit.cli.completion_command", "print the completion script of a shell"),
+        "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
+        "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
+        "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
+        "help": ("stallkit.cli.main", "show the help of a command"),
+        "packs": ("stallkit.cli.packs_command", "list the installed packs"),
+        "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
+        "probe": ("stallkit.cli.check_commands", "print the facts on a process's terminal, for a stream"),
+        "schema": ("stallkit.cli.packs_command", "print a JSON schema: of packs, policies, settings, values"),
+        "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
+        "wait": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
+    },
+    printed="stallkit.cli.printed_json:PRINTED",
+)
+
+
+# What other distributions bring, so that one that is not installed can be named.
+BROUGHT_BY = {
+    "stallkit-wrap": "wrap",
+    "stallkit-sessions": """attach list output postmortem run start stop""",
+    "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
+    "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
+    "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",
+}
+
+
+def summary(verb: str) -> str | None:
+    """What --help says of a verb; None if there is no such verb."""
+    found = _bringing(verb)
+    return found.verbs[verb][1] if found else None
+
+
+def _bringing(verb: str) -> CommandSet | None:
+    """The set that has this verb; stallkit's own goes first, and asks no other distribution."""
+    return OWN if verb in OWN.verbs else next((one for one in command_sets() if verb in one.verbs), None)
+
+
+def _distribution_of(verb: str) -> str | None:
+    """The distribution of ours that brings this verb, if one does."""
+    return next((name for name, verbs in BROUGHT_BY.items() if verb in verbs.split()), None)
+
+
+class _LazyGroup(VerbGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({verb for one in (OWN, *command_sets()) for verb in one.verbs})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = _bringing(cmd_name)
+        return found.command(cmd_name) if found else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As the others; old words are read as today's, and a distribution that is not installed is named."""
+        if ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        args = [todays_verb(args[0]), *args[1:]]
+        missing = None if _bringing(args[0]) else _distribution_of(args[0])
+        if missing is not None:
+            ctx.fail(f"{args[0]} is a command of {missing}, which is not installed; pip install {missing}")
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else todays_options(rest, command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = self.list_commands(ctx)
+        widest = max(map(len, listed))  # the same column in each group
+        for title, verbs in grouped(listed):
+            with formatter.section(title):
+                formatter.write_dl([(verb.ljust(widest), summary(verb) or "") for verb in verbs])
+
+    def brief(self, ctx: click.Context) -> str:
+        """What it is for, and where all is listed."""
+        told, _, examples = cleandoc(self.help or "").partition("\n\n\b\nExamples:\n")
+        told, examples = " ".join(told.split()), examples.partition("\n\n")[0]
+        return f"{told}\n\n{examples}\n\n`stallkit --help` lists all commands, `stallkit help COMMAND` shows one."
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [verb for verb in self.list_commands(ctx) if verb.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(verb, help=summary(verb)) for verb in found), *options]
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="stallkit")
+def cli() -> None:
+    """Tell a terminal session that waits for a key from one that works, and answer safely.
+
+    \b
+    Examples:
+      stallkit demo                     see it work on real programs
+      stallkit check tmux:worker1       exit code 2 if it is stalled
+      stallkit explain tmux:worker1     show why
+      stallkit run -- npm init          run a command until it ends or needs input
+
+    `stallkit help COMMAND` shows the options of one; `stallkit completion bash` prints what completes names in a shell.
+    """
+
+
+dressed(cli)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with a documented code (docs/command-line.md)."""
-    run()
+    shows_what_it_can()
+    try:
+        code = cli.main(prog_name="stallkit", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.UsageError as error:
+        code = _help_or_mistake(error)
+    except click.ClickException as error:
+        _show(error)
+        code = Exit.ERROR
+    except (click.Abort, KeyboardInterrupt):
+        code = Exit.INTERRUPTED
+    except Exception as error:
+        code = ended_by(error)
+    sys.exit(code if isinstance(code, int) else Exit.OK)
+
+
+def _help_or_mistake(error: click.UsageError) -> Exit:
+    """Show the help, where it is asked for behind a mistake; else the mistake."""
+    ctx, words = error.ctx, sys.argv[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if ctx is not None and ctx.allow_interspersed_args and {"-h", "--help"} & {*words}:
+        click.echo(ctx.get_help())
+        return Exit.OK
+    _show(error)
+    return Exit.USAGE
+
+
+def _show(error: click.ClickException) -> None:
+    """Print a mistake in the command line on one line, redacted: its words may come from elsewhere."""
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    help = f"; see {ctx.command_path} --help" if ctx is not None and "--help" not in told else ""
+    echo(shown(f"{ctx.command_path if ctx else 'stallkit'}: {told}{help}"), err=True)

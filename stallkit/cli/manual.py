@@ -12,7 +12,7 @@ from typing import Iterator
 import click
 
 from stallkit.cli.command_set import CommandSet
-from stallkit.cli.commands import OWN, cli, summary
+from stallkit.cli.main import OWN, cli, summary
 from stallkit.cli.verb_group import dressed, grouped
 from stallkit.distributions import own_version
 

@@ -12,15 +12,13 @@ from typing import Any, Iterator, Mapping, Sequence
 import click
 from attrs import evolve, frozen
 
-from stallkit.cli.common import POLICY, TARGET, policy_option, print_json, reach, session_options, shown
-from stallkit.cli.installed import engine
+from stallkit.cli.common import POLICY, TARGET, engine, policy_option, print_json, reach, session_options, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import event_log
 from stallkit.detect.dialog import Dialog, Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import Engine
-from stallkit.detect.request import Request
-from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.detect.signature import Certainty, Kind, Request, State
 from stallkit.errors import ConfigError
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.turn import EndedTurn, TurnOutcome

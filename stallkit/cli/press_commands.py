@@ -11,6 +11,9 @@ import click
 from stallkit.cli.common import (
     TARGET,
     Duration,
+    EndReport,
+    RunningTarget,
+    engine,
     log_option,
     must_be_piped,
     policy_option,
@@ -18,10 +21,9 @@ from stallkit.cli.common import (
     reach,
     session_options,
     shown,
+    started,
 )
-from stallkit.cli.exits import Exit
-from stallkit.cli.installed import engine
-from stallkit.cli.started import EndReport, RunningTarget, started
+from stallkit.cli.output import Exit
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.send import LOOK_S, START_S, Readiness, Ready, Sending, Sent, send, wait_until_ready

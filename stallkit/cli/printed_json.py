@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Mapping
 
-from stallkit.cli.command_set import command_sets
-from stallkit.cli.commands import OWN
-from stallkit.cli.json_shapes import Printed, Shape, schema_of_shape
+from stallkit.cli.command_set import Printed, Shape, command_sets, schema_of_shape
+from stallkit.cli.main import OWN
 from stallkit.detect.engine import Detection, Fate
 from stallkit.detect.layout import PARTS
 from stallkit.detect.rows import Sort
@@ -18,8 +17,8 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.check import CheckResult
 from stallkit.press.events import Event
 from stallkit.press.send import Ready, Sent
-from stallkit.probes.report import TerminalReport
 from stallkit.signals.collect import AskedInside
+from stallkit.transports.stream import TerminalReport
 
 __all__ = [
     "PRINTED",

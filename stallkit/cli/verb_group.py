@@ -9,8 +9,7 @@ from typing import Iterator, Mapping, Sequence
 import click
 from click.shell_completion import CompletionItem
 
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import no_color_option, paint, quiet_option
+from stallkit.cli.output import Exit, no_color_option, paint, quiet_option
 
 __all__ = ["GROUPS", "OTHERS", "VerbGroup", "dressed", "grouped", "like"]
 

@@ -9,10 +9,9 @@ from functools import lru_cache
 import regex
 from attrs import evolve, field, frozen
 
-from stallkit.detect.families import MODELS
 from stallkit.terminal.screen import Cursor, Screen
 from stallkit.terminal.text import cells, fold, strip
-from stallkit.word_tables import Patterns
+from stallkit.word_tables import MODELS, Patterns
 
 __all__ = [
     "Composer",

@@ -18,15 +18,14 @@ from attrs import field, frozen
 from stallkit.detect.agent import NO_WORDS, Vocabulary
 from stallkit.detect.composer import said_by_person
 from stallkit.detect.dialog_parser import Option, Reading, read_among
-from stallkit.detect.families import INTERPRETERS
 from stallkit.detect.layout import read_layout
 from stallkit.detect.matcher import Budget, Found, Keywords, Span, compiled, find, find_in, region
-from stallkit.detect.request import Request
 from stallkit.detect.rows import is_prose
-from stallkit.detect.signature import Clause, CursorState, Pack, Severity, Signature, State
+from stallkit.detect.signature import Clause, CursorState, Pack, Request, Severity, Signature, State
 from stallkit.errors import DuplicateSignature, SignatureError, bad_argument
 from stallkit.short_repr import short_repr
 from stallkit.terminal.screen import LITTLE, Region, Screen, as_screen, moved
+from stallkit.word_tables import INTERPRETERS
 
 __all__ = ["Detection", "DetectionRef", "Engine", "Fate", "Match", "Report", "Rule", "SignatureRef", "try_rule"]
 

@@ -1,11 +1,15 @@
-"""What a prompt looks like, as values: clauses, signatures, packs and their terms."""
+"""What a prompt looks like, as values: clauses, signatures, packs and their terms; and what an agent asks for."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from collections import Counter
 from enum import IntEnum, StrEnum
-from typing import Any, Iterable, Mapping, Never
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Any, Iterable, Mapping, Never, Sequence
 
 from attrs import evolve, field, frozen
 from attrs.converters import optional
@@ -13,13 +17,14 @@ from attrs.validators import ge, instance_of, le
 
 from stallkit.detect.agent import Agent
 from stallkit.detect.composer import Composer
-from stallkit.detect.dialog import Dialog
-from stallkit.detect.families import INTERPRETERS, SHELLS
+from stallkit.detect.dialog import Dialog, FieldSpec, FieldType, Role
+from stallkit.detect.dialog_parser import Option
 from stallkit.detect.layout import PARTS
 from stallkit.detect.pattern import ASIDE, begun, ended, folded, needs, searched, texts
 from stallkit.errors import DuplicateSignature, SignatureError
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
+from stallkit.word_tables import INTERPRETERS, SHELLS
 
 UNVERSIONED = "0"  # until the registry knows which distribution a pack comes from
 API = 2  # of packs: increased when an older stallkit could misread a newer pack
@@ -402,3 +407,108 @@ class Pack:
     def order(self, signature: Signature) -> tuple[Any, ...]:
         """The sort key of one of its signatures; equal ones keep their order in the file."""
         return (signature.tier, not self.foreground, self.priority, self.distribution, self.name)
+
+
+# What a shell acts on: lists, pipes, jobs, redirections, substitutions, groups, history, comments, escapes, file name
+# patterns, braces, a home directory, and what is cut off.  Quoted or not: a doubt is no match.
+# --- what an agent asks to be allowed ---
+
+_ACTIVE = re.compile(r"[;&|<>$`(){}!#\\*?\[\]~…\n]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+
+
+def simple_command(text: str) -> str | None:
+    """The command with its words quoted as the shell needs it; None where it is not one simple command.
+
+    None as well for a command that sets a variable for itself, for one with letters that cannot be printed, and for one
+    that is cut off.
+
+    >>> simple_command("git   status -s")
+    'git status -s'
+    >>> simple_command("grep 'a b' notes.txt")
+    "grep 'a b' notes.txt"
+    >>> simple_command("git status; rm -rf ~") is None
+    True
+    """
+    if not text.strip() or not text.isprintable() or _ACTIVE.search(text) or "..." in text:
+        return None
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quote is not closed
+        return None
+    if not words or not words[0] or _ASSIGNMENT.match(words[0]):
+        return None
+    return shlex.join(words)
+
+
+CLOSED = frozenset({FieldType.CHOICE, FieldType.NUMBER})
+
+
+@frozen
+class Request:
+    """The fields of a dialog that was wholly recognised, such as ``command``, ``path``, ``tool``, and its options.
+
+    The texts are the screen's own, not redacted; events and JSON hold them redacted.
+    """
+
+    fields: Mapping[str, str] = field(hash=False)
+    specs: Mapping[str, FieldSpec] = field(repr=False, hash=False)
+    options: tuple[Option, ...] = ()
+
+    def fits(self, name: str, patterns: Sequence[str]) -> bool:
+        """Whether the field is there and one of the shell patterns fits it.
+
+        A command fits only as one simple command, a path without ``..`` in it and in each of its `paths`, and nothing
+        that is cut off.
+        """
+        values = self._plain(name)
+        return bool(values) and all(any(fnmatchcase(value, pattern) for pattern in patterns) for value in values)
+
+    def mentions(self, patterns: Sequence[str]) -> bool:
+        """Whether one of the shell patterns fits any field, as it stands or as a shell reads it, in any letter case."""
+        texts = [*self.fields.values(), *(option.text for option in self.options)]
+        texts += [path for name in self.fields for path in self.paths(name)]
+        texts += [command for text in self.fields.values() if (command := simple_command(text))]
+        values = [text.casefold() for text in texts]
+        return any(fnmatchcase(value, pattern.casefold()) for value in values for pattern in patterns)
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """What a path may be; empty for another field.  Where it is broken over rows, a blank may have stood there."""
+        value = self.fields.get(name, "")
+        if not value or self.specs[name].type is not FieldType.PATH:
+            return ()
+        first, *more = value.split("\n")
+        return tuple(first + "".join(parts) for parts in product(*((row, f" {row}") for row in more)))
+
+    def unnamed(self, names: Sequence[str]) -> str | None:
+        """A field that may say anything and is not among these names; or None.
+
+        A word or a path may decide what its own pack presses, and may still be any.
+        """
+        for name, value in self.fields.items():
+            spec = self.specs[name]
+            if value and spec.type not in CLOSED and not spec.aside and name not in names:
+                return name
+        return None
+
+    @property
+    def once(self) -> Option | None:
+        """The option that allows it this once; None where there is not exactly one."""
+        found = [option for option in self.options if option.role is Role.ONCE]
+        return found[0] if len(found) == 1 else None
+
+    def _plain(self, name: str) -> tuple[str, ...]:
+        """The field as a rule may name it, in each way to read it; empty where no rule may."""
+        value = self.fields.get(name, "")
+        if not value or "…" in value:
+            return ()
+        values: tuple[str, ...] = (value,)
+        match self.specs[name].type:
+            case FieldType.COMMAND:
+                command = simple_command(value)
+                values = (command,) if command else ()
+            case FieldType.PATH:
+                values = self.paths(name)
+                if any(".." in one.split("/") or posixpath.normpath(one) != one.rstrip("/") for one in values):
+                    return ()  # it leads elsewhere than down
+        return values if all(map(str.isprintable, values)) else ()

@@ -13,11 +13,11 @@ from attrs import evolve
 
 from stallkit.detect.agent import Vocabulary
 from stallkit.detect.engine import Detection, Engine
-from stallkit.detect.families import ANY_NAME, ASKS_NOTHING, INTERPRETERS, RELAYS, SHELLS, STARTERS, WRAPPERS
 from stallkit.detect.signature import Pack
 from stallkit.evidence.osc import claims
 from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import KernelFacts, Member, ProcessFacts, Snapshot, names_of, plain
+from stallkit.word_tables import ANY_NAME, ASKS_NOTHING, INTERPRETERS, RELAYS, SHELLS, STARTERS, WRAPPERS
 
 _PAUSES = frozenset({"sleep"})
 _ELSEWHERE = RELAYS - STARTERS

@@ -6,7 +6,6 @@ import re
 
 from stallkit.detect.composer import names_person, talks, talks_here
 from stallkit.detect.engine import Match
-from stallkit.detect.families import ANY_PROGRAM, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, Pack, State, Tier
 from stallkit.evidence.agents import names_here, runs_another
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
@@ -14,6 +13,7 @@ from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.evidence.snapshot import KernelFacts, plain
 from stallkit.terminal.screen import only_a_clock
+from stallkit.word_tables import ANY_PROGRAM, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 
 __all__ = ["motion_claim", "screen_claim"]
 

@@ -6,12 +6,12 @@ nothing of what is asked: a verdict that is sure only by this (`Verdict.by_read`
 
 from __future__ import annotations
 
-from stallkit.detect.families import ASKS_NOTHING, PAGERS, SHELLS
 from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import agents
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look, asks_secret, guessed_kind
 from stallkit.evidence.snapshot import KernelFacts, Member
+from stallkit.word_tables import ASKS_NOTHING, PAGERS, SHELLS
 
 __all__ = [
     "STILL_S",

@@ -9,7 +9,6 @@ from attrs import frozen
 
 from stallkit.detect.composer import names_person
 from stallkit.detect.engine import Detection, Match
-from stallkit.detect.families import RELAYS, SHELLS
 from stallkit.detect.menu import read_menu
 from stallkit.detect.signature import Kind, State, Tier
 from stallkit.evidence.agents import AfterExit, agents, led, left_of, left_to
@@ -17,7 +16,7 @@ from stallkit.evidence.osc import claims
 from stallkit.evidence.signal import Signal
 from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, TtyFacts, listens
 from stallkit.terminal.screen import Screen, only_a_clock
-from stallkit.word_tables import Patterns
+from stallkit.word_tables import RELAYS, SHELLS, Patterns
 
 __all__ = ["Kernel", "Look", "agrees", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
 

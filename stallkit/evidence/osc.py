@@ -12,12 +12,12 @@ from typing import Collection, Iterator
 from attrs import evolve
 
 from stallkit.detect.agent import Vocabulary
-from stallkit.detect.families import SHELLS
 from stallkit.detect.signature import Kind, State
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import Snapshot, plain
 from stallkit.terminal.marks import Status
 from stallkit.terminal.marks import plain as one_line
+from stallkit.word_tables import SHELLS
 
 __all__ = ["claims"]
 

@@ -6,11 +6,11 @@ them as well: neither removes a doubt about a prompt on the screen.
 
 from __future__ import annotations
 
-from stallkit.detect.families import SHELLS
 from stallkit.detect.signature import State
 from stallkit.evidence.claim import Claim, Sign, Source, Weight
 from stallkit.evidence.look import Look
 from stallkit.evidence.signal import Guard, decisive
+from stallkit.word_tables import SHELLS
 
 __all__ = ["progress_claim", "shell_claim", "signal_claim"]
 

@@ -10,11 +10,11 @@ from typing import Literal, Mapping
 
 from attrs import evolve, field, frozen
 
-from stallkit.detect.families import MULTI_CALL
 from stallkit.evidence.signal import Signal
 from stallkit.short_repr import short_repr
 from stallkit.terminal.marks import Marks
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import MULTI_CALL
 
 __all__ = [
     "ProcessFacts",

@@ -7,8 +7,7 @@ from types import EllipsisType
 from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Detection, Match
-from stallkit.detect.request import Request
-from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.detect.signature import Certainty, Kind, Request, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.claim import Claims
 from stallkit.evidence.signal import Guard, Signal

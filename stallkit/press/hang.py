@@ -22,7 +22,7 @@ from stallkit.evidence.signal import Guard
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.probes.activity import Activity, Connection, ProcessActivity, TcpSockets, sample
-from stallkit.signals.process_tree import at_work
+from stallkit.signals.collect import at_work
 from stallkit.terminal.screen import Screen
 
 __all__ = [

@@ -12,7 +12,6 @@ from typing import Iterable
 from attrs import field, frozen
 
 from stallkit.detect.dialog import Role
-from stallkit.detect.families import INTERPRETERS, SHELLS
 from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Certainty, Kind, Severity, Signature, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.snapshot import plain
@@ -20,6 +19,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.rules import Act, PromptFacts, Rule, Scene
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
+from stallkit.word_tables import INTERPRETERS, SHELLS
 
 __all__ = [
     "Action",

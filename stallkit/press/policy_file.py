@@ -12,8 +12,7 @@ from typing import Any, Mapping
 
 from attrs import evolve
 
-from stallkit.detect.request import CLOSED
-from stallkit.detect.signature import NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
+from stallkit.detect.signature import CLOSED, NEVER_ANSWERED, NEVER_PRESSED, Kind, Severity, State
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy

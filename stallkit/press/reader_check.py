@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from typing import Mapping, Sequence
 
 from stallkit.detect.engine import Match
-from stallkit.detect.families import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 from stallkit.detect.signature import Pack
 from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, plain
 from stallkit.judging.verdict import Verdict
+from stallkit.word_tables import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 
 __all__ = ["UNREAD", "came_later", "doubt_of_reader", "is_of", "is_proven", "proven", "unproven"]
 

@@ -12,8 +12,7 @@ from attrs import evolve, field, fields, frozen
 
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.menu import menu_of
-from stallkit.detect.request import Request
-from stallkit.detect.signature import Certainty, Kind, Pack, Severity, Signature, State
+from stallkit.detect.signature import Certainty, Kind, Pack, Request, Severity, Signature, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.snapshot import KernelFacts, Snapshot
 from stallkit.evidence.turn import EndedTurn, TurnOutcome

@@ -24,7 +24,6 @@ from stallkit.detect.composer import Composer, Written, written
 from stallkit.detect.dialog import Dialog
 from stallkit.detect.dialog_parser import Reading, read_any
 from stallkit.detect.engine import Match
-from stallkit.detect.families import INTERPRETERS
 from stallkit.detect.menu import Menu, bare, menu_of, read_menu
 from stallkit.detect.signature import State
 from stallkit.evidence.snapshot import KernelFacts, Snapshot
@@ -33,6 +32,7 @@ from stallkit.press.reader_check import came_later, is_of, unproven
 from stallkit.terminal.keys import Key, Keys
 from stallkit.terminal.screen import Screen, selected
 from stallkit.terminal.text import cells, cut
+from stallkit.word_tables import INTERPRETERS
 
 __all__ = [
     "Compose",

@@ -15,7 +15,6 @@ from typing import Collection, Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from stallkit.detect.families import RELAYS, SHELLS, STARTERS
 from stallkit.evidence.snapshot import How, KernelFacts, Member, Snapshot, Standstill, TtyFacts
 from stallkit.probes.procfs import GONE, PROC, TICKS, ProcEntry, Stat, all_pids, ancestors, children_of, stat_of
 from stallkit.probes.readers import (
@@ -30,6 +29,7 @@ from stallkit.probes.readers import (
 )
 from stallkit.probes.threads import TTY, Seen, Threads, keys_alone, may_stand, standstill
 from stallkit.terminal.marks import Marks
+from stallkit.word_tables import RELAYS, SHELLS, STARTERS
 
 __all__ = [
     "Entry",

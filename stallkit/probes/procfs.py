@@ -17,8 +17,8 @@ from typing import Iterator, NamedTuple, Self
 
 from attrs import frozen
 
-from stallkit.detect.families import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
 from stallkit.evidence.snapshot import Member, names_of, plain
+from stallkit.word_tables import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
 
 __all__ = [
     "DIRECTORY",

@@ -24,8 +24,7 @@ from typing import Any, Collection, Iterable, Mapping
 from attrs import frozen
 
 from stallkit.config import relay_socket
-from stallkit.daemon_client import DaemonError, ask
-from stallkit.detect.families import RELAYS
+from stallkit.daemon_socket import DaemonError, ask
 from stallkit.evidence.snapshot import How, Member, TtyFacts
 from stallkit.probes.procfs import (
     ANCESTORS,
@@ -41,6 +40,7 @@ from stallkit.probes.procfs import (
 )
 from stallkit.probes.threads import TTY, Threads
 from stallkit.terminal.marks import Marks, Status, StatusKind, StatusState
+from stallkit.word_tables import RELAYS
 
 __all__ = [
     "InnerReader",

@@ -17,9 +17,9 @@ from typing import Sequence
 
 from attrs import frozen
 
-from stallkit.detect.families import SHELLS, WRAPPERS
 from stallkit.evidence.snapshot import KEYS_ALONE_S, How, KernelFacts, Member, Source, Standstill, TtyFacts
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, children_of, device_of, text_of
+from stallkit.word_tables import SHELLS, WRAPPERS
 
 __all__ = ["Seen", "Threads", "keys_alone", "may_stand", "standstill", "turns"]
 

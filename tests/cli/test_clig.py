@@ -15,7 +15,7 @@ from started import House
 from terminals import OnTerminal, Server
 
 from stallkit.cli.command_set import command_sets
-from stallkit.cli.commands import OWN
+from stallkit.cli.main import OWN
 from stallkit.cli.manual import pages
 
 pytestmark = pytest.mark.e2e

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from started import House
 from terminals import OnTerminal, Server
 
-from stallkit.cli.drawn_layout import drawn, lines, plain_parts
+from stallkit.cli.check_commands import drawn, lines, plain_parts
 from stallkit.detect.layout import read_layout
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells, escaped

@@ -12,7 +12,7 @@ import pytest
 
 from stallkit.cli import verb_group
 from stallkit.cli.command_set import command_sets
-from stallkit.cli.commands import BROUGHT_BY, cli
+from stallkit.cli.main import BROUGHT_BY, cli
 from stallkit.cli.verb_group import GROUPS, OTHERS, dressed, grouped
 
 COLUMNS = 80
@@ -205,7 +205,7 @@ import sys
 sys.modules |= dict.fromkeys({sorted(EXTRAS)!r})
 from stallkit.cli.manual import pages
 from stallkit.cli.command_set import command_sets
-from stallkit.cli.commands import OWN
+from stallkit.cli.main import OWN
 print(sum(1 for one in (OWN, *command_sets()) for _ in pages("", one)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

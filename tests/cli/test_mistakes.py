@@ -11,7 +11,7 @@ import pytest
 from started import House
 from terminals import Server
 
-from stallkit.cli.exits import Exit
+from stallkit.cli.output import Exit
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ from recordings import session
 from started import House
 from terminals import HEARD, SIZES, OnTerminal, Server, wait_for
 
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 
 pytestmark = pytest.mark.e2e
 

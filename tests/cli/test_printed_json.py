@@ -20,8 +20,8 @@ from started import House
 from terminals import wait_for
 
 from stallkit import json_schema
-from stallkit.cli.commands import cli
-from stallkit.cli.json_shapes import schema_of_shape
+from stallkit.cli.command_set import schema_of_shape
+from stallkit.cli.main import cli
 from stallkit.cli.printed_json import all_printed
 
 pytestmark = pytest.mark.e2e

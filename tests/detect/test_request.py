@@ -6,7 +6,7 @@ import pytest
 
 from stallkit.detect.dialog import FieldSpec, Role
 from stallkit.detect.dialog_parser import Option
-from stallkit.detect.request import Request
+from stallkit.detect.signature import Request
 
 SPECS = {
     "command": FieldSpec.of("command"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stallkit.detect.request import simple_command
+from stallkit.detect.signature import simple_command
 
 
 @pytest.mark.parametrize(

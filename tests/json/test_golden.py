@@ -29,10 +29,10 @@ from stallkit_wrap.askpass.prompts import AskedPrompt, publish
 
 from stallkit import CheckResult, Detection, Event, EventLog, Snapshot, Verdict
 from stallkit.cli.check_commands import printed
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 from stallkit.jsonio import dump, load, structure, unstructure
 from stallkit.probes.procfs import Process
-from stallkit.probes.report import TerminalReport
+from stallkit.transports.stream import TerminalReport
 
 HERE = Path(__file__).parent
 Lines = Iterator[tuple[str, str]]

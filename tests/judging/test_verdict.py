@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from stallkit.detect.dialog import Dialog, Element
 from stallkit.detect.engine import Detection, Engine, Rule
-from stallkit.detect.families import ASKS_NOTHING, RELAYS, SHELLS
 from stallkit.detect.signature import Certainty, Clause, Kind, Pack, Signature, State
 from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot
 from stallkit.judging.judge import judge
 from stallkit.judging.verdict import Hung, Verdict
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import ASKS_NOTHING, RELAYS, SHELLS
 
 examples = settings(max_examples=120, deadline=None)
 

@@ -14,7 +14,7 @@ import stallkit_supervisor
 from docs_site import links, names
 
 import stallkit
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 from stallkit.cli.printed_json import all_printed
 from stallkit.packs.registry import installed_engine
 

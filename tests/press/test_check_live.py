@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from silent_agent import AGENT, Model
 from terminals import PATIENCE_S, Server, wait_for
 
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 from stallkit.detect.engine import Engine
 from stallkit.press.check import CheckResult, Status, check_session
 from stallkit.press.hang import activity_sample

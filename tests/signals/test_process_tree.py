@@ -15,8 +15,7 @@ from terminals import wait_for
 
 from stallkit.detect.signature import State
 from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
-from stallkit.signals.collect import signals_below
-from stallkit.signals.process_tree import Shown, at_work, shown_by, socket_of
+from stallkit.signals.collect import Shown, at_work, shown_by, signals_below, socket_of
 from stallkit.terminal.screen import Screen
 from stallkit.testing import StandIn
 

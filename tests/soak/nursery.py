@@ -25,8 +25,7 @@ from types import TracebackType
 from typing import Any, Callable
 
 from stallkit_supervisor.recovery_state import Limits
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import RecoveryCommands, Schedule, WatchConfig
 from stallkit_supervisor.sources import FleetSource
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

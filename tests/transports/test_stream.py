@@ -19,14 +19,12 @@ from terminals import wait_for
 
 from stallkit import Policy, Rule, StreamTransport, check, dismiss, dump, load
 from stallkit.errors import KeysRefused, TransportError
-from stallkit.probes.report import TerminalReport, report
-from stallkit.signals.collect import asked_inside
-from stallkit.signals.process_tree import at_work
+from stallkit.signals.collect import asked_inside, at_work
 from stallkit.terminal.keys import Keys
 from stallkit.testing import FakeClock, check_transport
 from stallkit.testing.checks import Session, Stage
 from stallkit.transports.base import Transport
-from stallkit.transports.stream import FACTS_S, GAP_S
+from stallkit.transports.stream import FACTS_S, GAP_S, TerminalReport, report
 
 ASKS = b"Overwrite notes.txt? [y/N] "
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from stallkit_lab.new_pack import files, names_of, programs_of, write
 
 from stallkit.detect.signature import Pack
-from stallkit.packs.pack_file import parse_agent, parse_pack
-from stallkit.packs.pack_schema import pack_schema
+from stallkit.packs.pack_file import pack_schema, parse_agent, parse_pack
 from stallkit.testing import check_pack
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from click.testing import CliRunner
 from stallkit_lab.portrait import Portrait, portrait, pressed
 
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 from stallkit.detect.signature import Dismissal, Kind, Signature
 from stallkit.errors import StoreError
 from stallkit.packs.registry import Engine, installed_engine

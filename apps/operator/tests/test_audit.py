@@ -19,7 +19,7 @@ from stallkit_operator.audit import AuditLog
 from stallkit_operator.item import Category
 from stallkit_operator.queue import Queue
 
-from stallkit.cli.commands import cli
+from stallkit.cli.main import cli
 from stallkit.errors import StoreError
 
 WRITER = """

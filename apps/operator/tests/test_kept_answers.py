@@ -18,7 +18,7 @@ import pytest
 from queued import COMMAND, Desk
 from terminals import Server, wait_for
 
-from stallkit.daemon_client import listens
+from stallkit.daemon_socket import listens
 
 pytestmark = pytest.mark.e2e
 

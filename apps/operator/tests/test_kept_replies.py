@@ -15,8 +15,7 @@ import pytest
 from attrs import evolve
 from boxed import hooked, need_bwrap, start_agent
 from composed import ENGINE
-from stallkit_operator.answering import Result, answer_item
-from stallkit_operator.deferred_replies import type_kept, typed_later
+from stallkit_operator.answering import Result, answer_item, type_kept, typed_later
 from stallkit_operator.item import Claim, Delivery, Item, ItemState, NotOpen, Who
 from stallkit_operator.queue import Queue, claim_of
 from stallkit_operator.sandbox.sandbox_start import composer_of

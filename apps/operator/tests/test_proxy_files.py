@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from secret_kinds import ASIDE, FRESH, KINDS, LAST, THIRD, Planted, planted
 from secret_search import found_in, squeezed
 from stallkit_operator.sandbox.config_shape import shape, shape_diff
-from stallkit_operator.sandbox.presets import read_hosts, render_tinyproxy
-from stallkit_operator.sandbox.proxies import proxy_of, read_proxies
+from stallkit_operator.sandbox.presets import proxy_of, read_hosts, read_proxies, render_tinyproxy
 from stallkit_operator.sandbox.routes import (
     EMPTY,
     InvalidEdit,

@@ -14,8 +14,7 @@ from typing import Any, Iterator
 import pytest
 import unnamed_agent
 from stallkit_supervisor.notices import agent_of
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.session_state import Schedule, WatchConfig
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import EAGER, has, named, run
 from terminals import PATIENCE_S, Server, wait_for

@@ -17,14 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from looks import ONE_LINE, SIZE, Tally, reads
-from stallkit_supervisor.event_bus import EventBus
 from stallkit_supervisor.loop_files import SIGNAL, STOP, release, stopped
-from stallkit_supervisor.persistence import Persistence
+from stallkit_supervisor.persistence import EventBus, Persistence
 from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery import Recoverer
 from stallkit_supervisor.recovery_state import Limits
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Halt, Loop, Perform, WatchConfig
+from stallkit_supervisor.session_state import Halt, Loop, Perform, Schedule, WatchConfig
 from stallkit_supervisor.store import Halted, Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.transitions import on_outcome

@@ -12,8 +12,7 @@ from typing import Any, Callable, Coroutine, Literal
 
 import pytest
 from stallkit_supervisor.listener import PaneListener
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import WatchConfig
+from stallkit_supervisor.session_state import Schedule, WatchConfig
 from stallkit_supervisor.sources import FleetSource
 from stallkit_supervisor.supervisor import Supervisor
 from supervised import shell

@@ -16,7 +16,7 @@ from stallkit_sessions.containers.runtimes import runtime_of
 from stallkit_sessions.model import Cause, ExitRecord, Source, Status
 from stallkit_sessions.register import RunningSession
 from stallkit_supervisor.loop_files import STOP
-from stallkit_supervisor.restart import Restarter, ended_here, keep_exit, start_here
+from stallkit_supervisor.recovery import Restarter, ended_here, keep_exit, start_here
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_supervisor.recovery_state import Counts, Limits
-from stallkit_supervisor.schedule import Heartbeat, Schedule, beat, next_look
+from stallkit_supervisor.session_state import Heartbeat, Schedule, beat, next_look
 
 DEFAULT = Schedule()
 

@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from looks import Tally
 from stallkit_supervisor.prompt_state import Observed, PromptState, observed
 from stallkit_supervisor.recovery_state import Limits, RecoveryState
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import Halt, Perform, SessionState, WatchConfig
+from stallkit_supervisor.session_state import Halt, Perform, Schedule, SessionState, WatchConfig
 from stallkit_supervisor.transitions import on_look, on_outcome, on_signal
 from watched_state import ANYBODYS, OWN, RESUME, snapshot, verdict
 

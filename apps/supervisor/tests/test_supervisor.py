@@ -17,8 +17,7 @@ from stallkit_supervisor.notify.hooks import Command
 from stallkit_supervisor.notify.notifier import Notifier, Outlet
 from stallkit_supervisor.notify.throttle import NoticeLimits
 from stallkit_supervisor.recovery_state import Limits
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import RecoveryCommands, Schedule, WatchConfig
 from stallkit_supervisor.sources import FleetSource, SourceLook
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import pytest
-from stallkit_supervisor.event_bus import EventBus
+from stallkit_supervisor.persistence import EventBus
 from stallkit_supervisor.recovery_state import Limits
 from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
 from stallkit_supervisor.sources import FleetSource, SourceLook

@@ -8,7 +8,6 @@ from attrs import evolve
 from stallkit_supervisor.notices import TRIES
 from stallkit_supervisor.prompt_state import Observed, PromptState, observed
 from stallkit_supervisor.recovery_state import DOUBLINGS, Counts, Limits, RecoveryState
-from stallkit_supervisor.schedule import Schedule
 from stallkit_supervisor.session_state import (
     STALL_LIMIT,
     Emit,
@@ -16,6 +15,7 @@ from stallkit_supervisor.session_state import (
     HaltState,
     Loop,
     NoticeState,
+    Schedule,
     SessionState,
     WatchConfig,
 )

@@ -14,11 +14,8 @@ import click
 from attrs import evolve, frozen
 
 from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import say
-from stallkit.cli.tables import progress
+from stallkit.cli.output import Exit, progress, say
 from stallkit.detect.engine import Engine
-from stallkit.detect.families import INTERPRETERS, RELAYS
 from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError
 from stallkit.packs.pack_file import parse_pack, read_pack
@@ -29,6 +26,7 @@ from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 from stallkit.testing import check_signature
 from stallkit.testing.example import golden, places
+from stallkit.word_tables import INTERPRETERS, RELAYS
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.messages import STATES, name_problems, number
 from stallkit_lab.propose import NotTold, Proposal, propose

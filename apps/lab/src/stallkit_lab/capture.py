@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from stallkit.cli.common import TARGET, print_json, reach, session_options, shown
-from stallkit.cli.speech import say
+from stallkit.cli.output import say
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
 from stallkit.evidence.snapshot import Snapshot
@@ -20,8 +20,7 @@ from stallkit.packs.screenfile import front_of, render_screen
 from stallkit.redact.redact import redact_all
 from stallkit.transports.base import Transport, look
 from stallkit_lab.record.mask import mask
-from stallkit_lab.record.notes import read_marker
-from stallkit_lab.record.recording import new_file
+from stallkit_lab.record.recording import new_file, read_marker
 
 _GAP_S = 0.3  # between two looks, as in a check
 _LOOKS = 10

@@ -11,13 +11,13 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from stallkit.detect.families import RELAYS
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
 from stallkit.evidence.kernel import STILL_S
 from stallkit.evidence.snapshot import How, KernelFacts, ProcessFacts, Snapshot, Standstill, TtyFacts
 from stallkit.terminal.marks import Marks, MarksReader
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import RELAYS
 
 
 @frozen

@@ -20,11 +20,8 @@ import click
 from attrs import define, evolve, frozen
 from rich.progress import Progress
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.installed import engine
-from stallkit.cli.speech import paint, quiet
-from stallkit.cli.tables import hanging, plain_console
+from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.output import Exit, hanging, paint, plain_console, quiet
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import TransportUnavailable

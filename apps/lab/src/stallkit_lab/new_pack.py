@@ -24,11 +24,11 @@ import click
 from attrs import asdict, frozen
 
 from stallkit.cli.common import print_json, shown
-from stallkit.cli.speech import say
-from stallkit.detect.families import INTERPRETERS, RELAYS
-from stallkit.packs.pack_schema import agent_schema, pack_schema
+from stallkit.cli.output import say
+from stallkit.packs.pack_file import agent_schema, pack_schema
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import read_screen
+from stallkit.word_tables import INTERPRETERS, RELAYS
 
 _PREFIX = "stallkit-"
 _SUFFIX = ".tmpl"

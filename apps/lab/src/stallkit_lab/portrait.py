@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stallkit.cli.common import SIGNATURE, print_json, shown
-from stallkit.cli.speech import quiet
-from stallkit.cli.tables import plain_console
+from stallkit.cli.output import plain_console, quiet
 from stallkit.detect.engine import Match, Rule
 from stallkit.detect.signature import NEVER_PRESSED, Signature
 from stallkit.errors import UnknownName

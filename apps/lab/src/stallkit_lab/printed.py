@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from stallkit.cli.json_shapes import Printed, Shape
+from stallkit.cli.command_set import Printed, Shape
 from stallkit.detect.signature import Certainty, Kind, Severity, State
-from stallkit_lab.evaluate.compare import Comparison
+from stallkit_lab.evaluate.evaluation import Comparison
 from stallkit_lab.lint.findings import Level
 from stallkit_lab.record.replay import Timeline
 from stallkit_lab.try_pattern import Trial

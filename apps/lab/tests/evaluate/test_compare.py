@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from stallkit_lab.evaluate.compare import FIGURES, Comparison, compare, read, save
-from stallkit_lab.evaluate.evaluation import tally
+from stallkit_lab.evaluate.evaluation import FIGURES, Comparison, compare, read, save, tally
 from stallkit_lab.evaluate.prediction import Prediction
 
 from stallkit import State

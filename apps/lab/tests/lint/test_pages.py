@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 
 from stallkit_lab.corpus_lines import Case, Label
-from stallkit_lab.lint.findings import CODES, Level
-from stallkit_lab.lint.programs import check, counted
-from stallkit_lab.lint.runner import Linted, lint_path
-from stallkit_lab.lint.subject import Subject
+from stallkit_lab.lint.findings import CODES, Level, Subject
+from stallkit_lab.lint.runner import Linted, check_programs, counted, lint_path
 
 from stallkit import Clause, Pack, Screen, Signature, Snapshot
 from stallkit.detect.signature import Kind, State
@@ -82,8 +80,8 @@ def test_the_programs_of_each_form_are_counted() -> None:
     assert counts["all_of[2]"] == counts[""]
     own = Pack("acme", foreground=["acme"], signatures=pack.signatures)
     of_one = [count for count in counted(own, cases()[2:3])]
-    assert list(check(Subject(own, "acme"), of_one)) == [], "a pack of one program shows that program's forms"
-    assert [found.code for found in check(Subject(pack, "acme"), of_one)] == ["SK406"]
+    assert list(check_programs(Subject(own, "acme"), of_one)) == [], "a pack of one program shows that program's forms"
+    assert [found.code for found in check_programs(Subject(pack, "acme"), of_one)] == ["SK406"]
 
 
 def test_the_page_says_what_the_code_says() -> None:

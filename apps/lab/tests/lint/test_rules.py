@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from stallkit_lab.lint import runaways
-from stallkit_lab.lint.clauses import implies
 from stallkit_lab.lint.findings import Level
 from stallkit_lab.lint.runaways import Attack, Room
 from stallkit_lab.lint.runner import lint, lint_installed, lint_path
-from stallkit_lab.lint.signature_rules import default_is_no
+from stallkit_lab.lint.signature_rules import default_is_no, implies
 from strategies import Case, cases
 
 from stallkit.detect.matcher import Budget, find, region

@@ -13,7 +13,7 @@ from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate.corpus import load
 from stallkit_lab.record.asciicast import Event, Problems
 from stallkit_lab.record.cast import cases
-from stallkit_lab.record.notes import encode_facts, encode_marker, marked, read_facts, read_marker, truth_at
+from stallkit_lab.record.recording import encode_facts, encode_marker, marked, read_facts, read_marker, truth_at
 
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StallkitError

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_lab.record.marking import Listener, MarkKeys, Typed, give
-from stallkit_lab.record.notes import LETTERS
+from stallkit_lab.record.recording import LETTERS
 
 from stallkit.daemon import DaemonRefused
 from stallkit.daemon_socket import ask

@@ -21,8 +21,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stallkit import private
-from stallkit.daemon_client import MAX_PATH, listens
-from stallkit.daemon_socket import bound
+from stallkit.daemon_socket import MAX_PATH, bound, listens
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event
 from stallkit_operator.endpoint import EXPIRES_S, HEADER_BYTES, NAME, Gate, Tcp, Waits, application

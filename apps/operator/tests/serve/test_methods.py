@@ -22,8 +22,7 @@ from watched_state import ANYBODYS, OWN, YES_NO, verdict
 from stallkit import Engine, MemoryTransport
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
-from stallkit.detect.request import Request
-from stallkit.detect.signature import Kind, Pack, Severity
+from stallkit.detect.signature import Kind, Pack, Request, Severity
 from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.policy_file import DAEMON
 from stallkit.press.rules import Act, PromptFacts, Rule, Scene

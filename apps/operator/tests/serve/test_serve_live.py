@@ -19,7 +19,7 @@ from queued import COMMAND, Desk
 from stallkit_operator.serve.json_rpc import own
 from terminals import Server, wait_for
 
-from stallkit.daemon_client import listens
+from stallkit.daemon_socket import listens
 
 pytestmark = pytest.mark.e2e
 

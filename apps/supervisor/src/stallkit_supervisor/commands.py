@@ -6,14 +6,14 @@ from stallkit.cli.command_set import CommandSet
 
 COMMANDS = CommandSet(
     {
-        "incidents": ("stallkit_supervisor.cli.incident_commands", "list the latest incidents, newest last"),
-        "mute": ("stallkit_supervisor.cli.incident_commands", "tell nobody of a session for a while"),
+        "incidents": ("stallkit_supervisor.cli.status_commands", "list the latest incidents, newest last"),
+        "mute": ("stallkit_supervisor.cli.status_commands", "tell nobody of a session for a while"),
         "notify": ("stallkit_supervisor.cli.watch_commands", "send a test notice to each place that is set"),
-        "release": ("stallkit_supervisor.cli.incident_commands", "help a session again that its limits halted"),
+        "release": ("stallkit_supervisor.cli.status_commands", "help a session again that its limits halted"),
         "report": ("stallkit_supervisor.cli.report_command", "tell what happened to the watched sessions"),
         "status": ("stallkit_supervisor.cli.status_commands", "show what the watched sessions do"),
         "supervise": ("stallkit_supervisor.cli.watch_commands", "watch the sessions that a file names, as a service"),
-        "unmute": ("stallkit_supervisor.cli.incident_commands", "tell of a session again"),
+        "unmute": ("stallkit_supervisor.cli.status_commands", "tell of a session again"),
         "watch": ("stallkit_supervisor.cli.watch_commands", "watch sessions, answer what is allowed, tell the rest"),
     },
     printed="stallkit_supervisor.printed:PRINTED",

@@ -7,7 +7,6 @@ from typing import Any, Sequence
 from attrs import evolve
 
 from stallkit.detect.composer import talks
-from stallkit.detect.families import WRAPPERS
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.signal import Guard, decisive
@@ -17,6 +16,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.policy import Choose, Decision, Escalate, Ignore, Press, Restart, Send, Stop, Wait
 from stallkit.press.rules import Act
 from stallkit.press.strokes import doubt
+from stallkit.word_tables import WRAPPERS
 from stallkit_supervisor.notification import (
     Cleared,
     ClearedBy,

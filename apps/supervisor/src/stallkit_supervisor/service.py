@@ -18,9 +18,9 @@ from stallkit.errors import ConfigError, StallkitError
 from stallkit.press.events import Event, EventLog
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
-from stallkit_supervisor.event_bus import Hook
 from stallkit_supervisor.notify.channels import open_notifier
 from stallkit_supervisor.notify.metrics import Metrics
+from stallkit_supervisor.persistence import Hook
 from stallkit_supervisor.settings import Settings
 from stallkit_supervisor.sources import Source
 from stallkit_supervisor.store import Store

@@ -26,8 +26,7 @@ from stallkit_supervisor.notify.channels import Channels, NotifySettings, Shown,
 from stallkit_supervisor.notify.hooks import ContentMode
 from stallkit_supervisor.notify.notifier import Notifier
 from stallkit_supervisor.recovery_state import BACK_OFF_S, RESTARTS, Cure, Limits
-from stallkit_supervisor.schedule import Schedule
-from stallkit_supervisor.session_state import RecoveryCommands, WatchConfig
+from stallkit_supervisor.session_state import RecoveryCommands, Schedule, WatchConfig
 
 
 @frozen

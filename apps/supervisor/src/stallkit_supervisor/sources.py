@@ -17,7 +17,6 @@ from typing import Callable, Protocol, Sequence
 from attrs import define, evolve, frozen
 from stallkit_sessions.lifecycle import lasting
 
-from stallkit.detect.families import INTERPRETERS
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot
 from stallkit.probes.foreground_job import groups_now, probed
@@ -32,6 +31,7 @@ from stallkit.transports.tmux.call import Server
 from stallkit.transports.tmux.fleet import Fleet, Row
 from stallkit.transports.tmux.identity import Identity, ServerIdentity
 from stallkit.transports.tmux.pane import TmuxTransport
+from stallkit.word_tables import INTERPRETERS
 from stallkit_supervisor.listener import Listen, PaneListener, may_report
 from stallkit_supervisor.status_text import StatusText
 

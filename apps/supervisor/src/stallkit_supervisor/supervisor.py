@@ -31,11 +31,10 @@ from stallkit.press.rules import Scene
 from stallkit.probes.activity import TcpSockets
 from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
-from stallkit_supervisor.event_bus import EventBus, Hook
 from stallkit_supervisor.notices import ended_by
 from stallkit_supervisor.notification import ClearedBy
 from stallkit_supervisor.notify.notifier import ESCALATIONS
-from stallkit_supervisor.persistence import Persistence
+from stallkit_supervisor.persistence import EventBus, Hook, Persistence
 from stallkit_supervisor.prompt_state import Observed, observed
 from stallkit_supervisor.recovery import Recoverer
 from stallkit_supervisor.session_state import Emit, Halt, Loop, Perform, RecoveryCommands, WatchConfig

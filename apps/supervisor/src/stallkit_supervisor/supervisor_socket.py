@@ -28,8 +28,7 @@ from typing import Any, AsyncIterator, Callable, Iterator
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.daemon_client import DaemonGone, DaemonRefused, DaemonSilent, ask, stream
-from stallkit.daemon_socket import Progress, Server
+from stallkit.daemon_socket import DaemonGone, DaemonRefused, DaemonSilent, Progress, Server, ask, stream
 from stallkit.errors import StallkitError
 from stallkit.jsonio import dump, unstructure
 from stallkit.jsonlog import encode

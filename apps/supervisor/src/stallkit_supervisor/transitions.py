@@ -32,7 +32,6 @@ from stallkit_supervisor.notices import ANSWERED, TRIES, agent_of, over, still, 
 from stallkit_supervisor.notification import Need, subject_of
 from stallkit_supervisor.prompt_state import observed
 from stallkit_supervisor.recovery_state import cure, is_cure
-from stallkit_supervisor.schedule import beat
 from stallkit_supervisor.session_state import (
     STALL_LIMIT,
     Emit,
@@ -43,6 +42,7 @@ from stallkit_supervisor.session_state import (
     Step,
     Tick,
     WatchConfig,
+    beat,
 )
 
 _PROMPTS = (Need.WAITS, Need.ASKS, Need.FAILED)  # they are the same whatever moves beside them

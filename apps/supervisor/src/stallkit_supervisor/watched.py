@@ -31,8 +31,17 @@ from stallkit_supervisor.notices import ANSWERED, over
 from stallkit_supervisor.notification import Need, NoticeSubject, Notification
 from stallkit_supervisor.prompt_state import Observed, PromptState
 from stallkit_supervisor.recovery_state import Hang, RecoveryState
-from stallkit_supervisor.schedule import LOOK_S, Schedule, next_look
-from stallkit_supervisor.session_state import Emit, HaltState, QuotaState, SessionState, Step, WatchConfig
+from stallkit_supervisor.session_state import (
+    LOOK_S,
+    Emit,
+    HaltState,
+    QuotaState,
+    Schedule,
+    SessionState,
+    Step,
+    WatchConfig,
+    next_look,
+)
 from stallkit_supervisor.status_text import StatusNeed
 from stallkit_supervisor.store import ACTS, Store
 from stallkit_supervisor.transitions import on_look

@@ -21,10 +21,20 @@ from jeepney import HeaderFields, MessageType, new_error, new_method_return
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import Proxy, open_dbus_connection
 from posted import Site
-from stallkit_supervisor.notify.desktop import Desktop
+from stallkit_supervisor.notify.channels import (
+    BELL,
+    CODES,
+    MARK,
+    Code,
+    Desktop,
+    Terminal,
+    TmuxMessage,
+    codes,
+    in_tmux,
+    osc_of,
+    taken_away,
+)
 from stallkit_supervisor.notify.notice import Notice
-from stallkit_supervisor.notify.terminal import BELL, CODES, Code, Terminal, codes, in_tmux, osc_of, taken_away
-from stallkit_supervisor.notify.tmux_message import MARK, TmuxMessage
 from terminals import Server, wait_for
 from told_events import SECRET, said
 
@@ -260,7 +270,7 @@ PATH = f"PYTHONPATH={ENVIRONMENT['PYTHONPATH']}"
 PROGRAM = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
-from stallkit_supervisor.notify.terminal import Terminal
+from stallkit_supervisor.notify.channels import Terminal
 from told_events import said
 terminal = Terminal()
 print(terminal.deliver(said(what="asks", line="Shall I continue?")), flush=True)
@@ -290,7 +300,7 @@ def test_what_is_printed_beside_it_stays_whole() -> None:
     program = """
 import sys, threading
 sys.path.insert(0, sys.argv[1])
-from stallkit_supervisor.notify.terminal import Terminal
+from stallkit_supervisor.notify.channels import Terminal
 from told_events import said
 terminal = Terminal("osc9")
 lines = threading.Thread(target=lambda: [print("x" * 9_000, flush=True) for _ in range(50)])
@@ -411,7 +421,11 @@ def test_marks_stay_while_a_pane_of_the_window_needs_somebody_and_none_is_left(p
     assert "\n" not in str(caught.value)
 
 
-STALLKIT = [sys.executable, "-c", "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()"]
+STALLKIT = [
+    sys.executable,
+    "-c",
+    "import sys; from stallkit.cli.main import main; sys.argv[0] = 'stallkit'; main()",
+]
 _NOT_OURS = ("DBUS_SESSION_BUS_ADDRESS", "TMUX", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 OUTSIDE = {name: value for name, value in ENVIRONMENT.items() if name not in _NOT_OURS}
 

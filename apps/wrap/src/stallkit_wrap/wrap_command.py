@@ -7,7 +7,7 @@ import click
 from stallkit.cli.common import must_be_there, shown
 from stallkit.errors import StartRefused
 from stallkit_wrap.relay.driver import NOT_STARTED, wrap
-from stallkit_wrap.relay.inner_program import end_as
+from stallkit_wrap.relay.terminals import end_as
 
 
 @click.command("wrap", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})

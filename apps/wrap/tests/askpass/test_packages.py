@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from stallkit_sessions.runs.package_status import ConffilePrompt, PackageStatus, with_status
+from stallkit_sessions.runs.background import ConffilePrompt, PackageStatus, with_status
 from stallkit_wrap.askpass.prompts import prompts
 from started import House
 from terminals import wait_for

@@ -12,7 +12,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as some
 from stallkit_wrap.askpass.dialogue import Question
-from stallkit_wrap.askpass.place import TerminalFacts, refusal
+from stallkit_wrap.askpass.popup import TerminalFacts, refusal
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts, publish, withdraw
 
 from stallkit.evidence.snapshot import Member

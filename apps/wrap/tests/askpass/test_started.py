@@ -12,7 +12,7 @@ from askroom import PASSPHRASE
 from stallkit_sessions.explain import start_command
 from stallkit_sessions.manager import Sessions
 from stallkit_sessions.model import Session
-from stallkit_supervisor.restart import Restarter
+from stallkit_supervisor.recovery import Restarter
 from stallkit_wrap.askpass.prompts import AskedPrompt, prompts
 from started import House
 from terminals import wait_for

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 from stallkit.detect.composer import talks
-from stallkit.detect.families import ANY_PROGRAM, ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import Claim, Shown, Sign, Source
 from stallkit.evidence.look import Kernel, Look, guessed_kind, names_secret
 from stallkit.evidence.snapshot import Snapshot, plain
 from stallkit.evidence.turn import retrying
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import ANY_PROGRAM, ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit_form.features import features
 from stallkit_form.regression import Regression, shipped
 

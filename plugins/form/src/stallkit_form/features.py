@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Iterable, Iterator
 
 from stallkit.detect.composer import talks
-from stallkit.detect.families import INTERPRETERS, RELAYS, SHELLS
 from stallkit.detect.layout import PARTS, Layout, read_layout
 from stallkit.evidence.claim import Shown
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen
+from stallkit.word_tables import INTERPRETERS, RELAYS, SHELLS
 
 __all__ = ["features", "tokens"]
 

@@ -16,13 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import quiet
-from stallkit.cli.tables import page_table, plain_console, ruled, wide_console
+from stallkit.cli.output import Exit, page_table, plain_console, quiet, ruled, wide_console
 from stallkit.errors import StoreError
 from stallkit.jsonio import unstructure
 from stallkit.packs.registry import installed_engine
-from stallkit_lab.evaluate import compare, corpus
+from stallkit_lab.evaluate import corpus, evaluation
 from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit_lab.evaluate.evaluation import GROUP_FIGURES, GROUPS, worst
 from stallkit_lab.evaluate.report_html import page
@@ -248,19 +246,19 @@ def eval_command(
     cluster = _address(engine)
     if cluster is not None and jobs > 1:
         raise click.UsageError("--jobs and --engine exclude each other")
-    before = None if baseline is None else compare.read(baseline)
+    before = None if baseline is None else evaluation.read(baseline)
     packs = installed_engine()
     options = EvalOptions(screen_only, holdout is not None, jobs, cluster)
     with _Bar(paths) as bar:
         found = evaluate_paths(paths, packs.packs, options, bar.add)
     result = found.as_object(by)
     result["problems"] = [*map(str, packs.problems), *result["problems"]]
-    change = None if before is None else compare.compare(before, found.predictions, tolerance, found.settings)
+    change = None if before is None else evaluation.compare(before, found.predictions, tolerance, found.settings)
     if change is not None:
         result["baseline"] = unstructure(change)
     if save is not None:
         with _writing(save):
-            compare.save(save, result, found.predictions)
+            evaluation.save(save, result, found.predictions)
     if html is not None:
         with _writing(html):
             html.write_text(page(result, found.predictions), encoding="utf-8", errors="backslashreplace")

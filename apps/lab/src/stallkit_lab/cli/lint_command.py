@@ -10,16 +10,13 @@ import click
 from rich.table import Table
 
 from stallkit.cli.common import PACK, print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import colours
-from stallkit.cli.tables import plain_console, progress
+from stallkit.cli.output import Exit, colours, plain_console, progress
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.lint.findings import Finding, Level, page_of
-from stallkit_lab.lint.programs import Count
-from stallkit_lab.lint.runner import Linted, lint_installed, lint_path
+from stallkit_lab.lint.runner import Count, Linted, lint_installed, lint_path
 from stallkit_lab.messages import name_problems, number
 
 _NAMED = 4  # programs of a form, by name

@@ -12,17 +12,15 @@ from pathlib import Path
 import click
 
 from stallkit.cli.common import Duration, must_be_there, print_json, session_options, shown
-from stallkit.cli.speech import note, say
+from stallkit.cli.output import note, say
 from stallkit.errors import StallkitError, StoreError
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
 from stallkit_lab.messages import number
 from stallkit_lab.record.asciicast import MAX_SIDE, Header
 from stallkit_lab.record.marking import Listener, MarkKeys, give
-from stallkit_lab.record.notes import read_marker
-from stallkit_lab.record.record_pane import PaneRecorder
-from stallkit_lab.record.recorder import Interrupted, record_program, terminal_size
-from stallkit_lab.record.recording import RecordingWriter
+from stallkit_lab.record.recorder import Interrupted, PaneRecorder, record_program, terminal_size
+from stallkit_lab.record.recording import RecordingWriter, read_marker
 
 _PANE = "tmux:"
 

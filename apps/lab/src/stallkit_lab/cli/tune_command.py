@@ -10,8 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from stallkit.cli.common import SIGNATURE, print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.tables import page_table, plain_console, progress, ruled
+from stallkit.cli.output import Exit, page_table, plain_console, progress, ruled
 from stallkit.detect.engine import Rule
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import Engine, installed_engine

@@ -16,8 +16,7 @@ from stallkit.detect.signature import NEVER_PRESSED, Dismissal, Pack, Signature
 from stallkit.errors import PackError, PackFormatError
 from stallkit.packs import pack_file
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml
-from stallkit_lab.lint.findings import CODES, Finding
-from stallkit_lab.lint.subject import ROLES, Subject
+from stallkit_lab.lint.findings import CODES, ROLES, Finding, Subject
 
 # --- comments in a pack file that take findings out ---
 

@@ -24,8 +24,7 @@ from stallkit.detect.matcher import TIMEOUT_S, compiled
 from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
 from stallkit.detect.signature import Clause
 from stallkit.terminal.screen import MAX_LINES, REGION_COLUMNS, REGION_TEXT
-from stallkit_lab.lint.findings import Finding, brief
-from stallkit_lab.lint.subject import Subject
+from stallkit_lab.lint.findings import Finding, Subject, brief
 
 # --- a pattern in JavaScript's syntax and as a true regular expression, for a checker that reads nothing ---
 

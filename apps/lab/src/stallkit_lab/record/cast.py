@@ -18,7 +18,7 @@ from stallkit.transports.emulator import Emulator, GhosttyEmulator
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.record import asciicast
 from stallkit_lab.record.asciicast import EXIT, MAX_LINE, OUTPUT, Event, Header, Problems
-from stallkit_lab.record.notes import Interval, Marked, marked, read_facts
+from stallkit_lab.record.recording import Interval, Marked, marked, read_facts
 
 GAP_S = 0.3  # a screen rests when it is the same for as long as between two looks of a check
 SETTLED_S = 1.0  # a rest of this length is not a pause between two lines of output

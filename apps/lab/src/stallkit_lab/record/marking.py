@@ -24,7 +24,7 @@ from stallkit.config import state_dir
 from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
 from stallkit.daemon_socket import Progress, Server, ask, listens
 from stallkit.errors import SessionGone, StoreError, TransportError
-from stallkit_lab.record.notes import LETTERS, encode_marker, read_marker
+from stallkit_lab.record.recording import LETTERS, encode_marker, read_marker
 
 ANSWER_S = 2.0  # for a recording to take a marker
 

@@ -17,10 +17,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.installed import engine
-from stallkit.cli.tables import plain_console, progress
+from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.output import Exit, plain_console, progress
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import StallkitError
@@ -32,7 +30,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit_lab.messages import name_problems
 from stallkit_lab.record.asciicast import EXIT, FACTS, OUTPUT, Event
 from stallkit_lab.record.cast import GAP_S, Player, Recording
-from stallkit_lab.record.notes import Interval, Marked, encode_marker, truth_at
+from stallkit_lab.record.recording import Interval, Marked, encode_marker, truth_at
 
 _Words = tuple[State | None, Certainty | None, Kind | None, str | None]
 _END = ""  # the code for the end, which is not an event

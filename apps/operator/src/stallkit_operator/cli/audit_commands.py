@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
+from stallkit.cli.output import Exit
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
 from stallkit_operator.audit import AuditLog, Report

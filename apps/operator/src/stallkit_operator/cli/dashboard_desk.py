@@ -15,11 +15,9 @@ from typing import Sequence
 from attrs import field, frozen
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import Register, RunningSession
-from stallkit_supervisor.cli.incident_commands import told_of
-from stallkit_supervisor.cli.status_commands import noted, watched_rows
+from stallkit_supervisor.cli.status_commands import noted, told_of, watched_rows
 
-from stallkit.cli.common import shown
-from stallkit.cli.installed import engine
+from stallkit.cli.common import engine, shown
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import Engine

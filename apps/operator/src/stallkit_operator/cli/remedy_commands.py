@@ -14,10 +14,8 @@ from typing import NoReturn
 import click
 
 from stallkit import private
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.installed import engine
-from stallkit.cli.speech import may_ask, no_input_option
+from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.output import Exit, may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
@@ -29,8 +27,7 @@ from stallkit_operator.cli.stuck_commands import ItemRef, note, print_item, seen
 from stallkit_operator.install import host_socket
 from stallkit_operator.item import Category, NotAsShown
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.presets import preset_of
-from stallkit_operator.sandbox.proxies import REMEDIES, proxy_of
+from stallkit_operator.sandbox.presets import REMEDIES, preset_of, proxy_of
 from stallkit_operator.sandbox.remedy import Edit, Edited, Notice, Remedy, RemedyFiles, Step
 from stallkit_operator.sandbox.sandbox_start import composer_of
 

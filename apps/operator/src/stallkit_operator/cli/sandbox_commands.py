@@ -16,21 +16,19 @@ from stallkit_sessions.model import Session
 from stallkit_sessions.ports import any_free
 
 from stallkit import private
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.installed import engine
+from stallkit.cli.common import engine, print_json, shown
+from stallkit.cli.output import Exit, may_ask, no_input_option
 from stallkit.cli.press_commands import wait_for
-from stallkit.cli.speech import may_ask, no_input_option
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import proxies_file, queue_file, sandboxes_file, stuck_dir
-from stallkit.daemon_client import listens
+from stallkit.daemon_socket import listens
 from stallkit.errors import ConfigError, UnknownFile, UnknownName
 from stallkit_operator.answering import not_answered
 from stallkit_operator.cli.stuck_commands import item_ref, manifests_log, note, print_outcome, seen_of, user
 from stallkit_operator.install import mounted_socket
 from stallkit_operator.item import Item, NotAsShown, Who
 from stallkit_operator.queue import Queue
-from stallkit_operator.sandbox.proxies import read_proxies
+from stallkit_operator.sandbox.presets import read_proxies
 from stallkit_operator.sandbox.rebuild import Runner
 from stallkit_operator.sandbox.rebuild_plan import (
     Outcome,

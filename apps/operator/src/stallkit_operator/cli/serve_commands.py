@@ -14,17 +14,16 @@ from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
 from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit import private
-from stallkit.cli.common import Duration, config_option, session_options, shown
-from stallkit.cli.installed import engine
+from stallkit.cli.common import Duration, config_option, engine, session_options, shown
 from stallkit.config import queue_file, sandboxes_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy_file import load_policy
 from stallkit.transports.base import Options
+from stallkit_operator.answering import typed_later
 from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit_operator.cli.stuck_commands import open_session, opened_queue, user, who
-from stallkit_operator.deferred_replies import typed_later
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import composer_of

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stallkit.cli.common import Duration, print_json, shown
-from stallkit.cli.exits import Exit
+from stallkit.cli.output import Exit
 from stallkit.config import audit_dir, waivers_file
 from stallkit.errors import StallkitError
 from stallkit.terminal.text import escaped

@@ -12,8 +12,7 @@ import difflib
 import re
 from typing import Iterator
 
-from stallkit.redact.labels import beyond_address, names_secret, without_addresses
-from stallkit.redact.redact import spans
+from stallkit.redact.redact import beyond_address, names_secret, spans, without_addresses
 from stallkit.redact.views import Span, joined
 from stallkit.terminal.text import replaced
 

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from stallkit.daemon_client import listens
-from stallkit.daemon_socket import bound
+from stallkit.daemon_socket import bound, listens
 from stallkit.errors import StallkitError
 from stallkit_operator.agent_server import BACKLOG
 from stallkit_operator.endpoint import Gate, Tcp, body_of, response

@@ -10,7 +10,7 @@ from typing import Any, Iterator, NoReturn
 import click
 from attrs import evolve
 
-from stallkit.cli import started
+from stallkit.cli import common
 from stallkit.cli.common import Name, print_json, warn_unwritable
 from stallkit.cli.verb_group import like
 from stallkit.config import sessions_file
@@ -105,24 +105,24 @@ def earlier_ends(register: Register, record: ExitRecord) -> list[ExitRecord]:
 
 def leave(ctx: click.Context, record: ExitRecord) -> NoReturn:
     """Print how it ended, and exit the command: there is no session to act on."""
-    started.leave(ctx, _ended(record))
+    common.leave(ctx, _ended(record))
 
 
 class StartedHere:
-    """What commands of the library ask: `stallkit.cli.started.StartedSessions`."""
+    """What commands of the library ask: `stallkit.cli.common.StartedSessions`."""
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Each name, with a word on its state."""
         return sessions()
 
-    def find(self, name: str, listen: bool = False) -> started.RunningTarget | started.EndReport | None:
+    def find(self, name: str, listen: bool = False) -> common.RunningTarget | common.EndReport | None:
         """The session of that name; None if none was started, or it is still being started."""
         session = named(name)
         if session is None or isinstance(session, ExitRecord):
             return None if session is None else _ended(session)
-        return started.RunningTarget(*reached(session.session, listen))
+        return common.RunningTarget(*reached(session.session, listen))
 
-    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> started.EndReport | None:
+    def behind(self, target: str, socket_name: str | None, socket_path: str | None) -> common.EndReport | None:
         """How the session of a bare name or ``tmux:NAME`` on that server ended."""
         scheme, _, name = target.rpartition(":")
         record = named(name) if scheme in ("", "tmux") else None
@@ -133,7 +133,7 @@ class StartedHere:
         here = not scheme or there in ((socket_name, path), lasting(socket_name, path))
         return _ended(record) if here else None
 
-    def note(self, name: str, found: Readiness) -> started.EndReport | None:
+    def note(self, name: str, found: Readiness) -> common.EndReport | None:
         """Keep what a wait for its start found; how it ended, if it did meanwhile."""
         session = named(name)
         if session is None or isinstance(session, ExitRecord):
@@ -147,8 +147,8 @@ class StartedHere:
         return None
 
 
-def _ended(record: ExitRecord) -> started.EndReport:
-    return started.EndReport(partial(end_object, record), partial(show_end, record))
+def _ended(record: ExitRecord) -> common.EndReport:
+    return common.EndReport(partial(end_object, record), partial(show_end, record))
 
 
 STARTED = StartedHere()

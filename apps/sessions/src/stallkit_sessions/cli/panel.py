@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import shown
-from stallkit.cli.tables import page_table, plain_console
+from stallkit.cli.output import page_table, plain_console
 from stallkit.durations import in_words
 from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump

@@ -15,9 +15,7 @@ from stallkit_wrap.askpass.launcher import environment as askpass_environment
 from stallkit_wrap.relay.driver import NOT_STARTED
 
 from stallkit.cli.common import Duration, Name, env_options, must_be_there, print_json, shown, variables
-from stallkit.cli.exits import Exit
-from stallkit.cli.speech import may_ask, no_input_option, note
-from stallkit.cli.tables import plain_console, progress
+from stallkit.cli.output import Exit, may_ask, no_input_option, note, plain_console, progress
 from stallkit.distributions import offered
 from stallkit.errors import SessionGone, TransportError, UnknownProgram
 from stallkit.terminal.keys import Keys

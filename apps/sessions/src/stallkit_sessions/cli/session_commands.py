@@ -15,6 +15,7 @@ from rich.text import Text
 from stallkit.cli.check_commands import as_lines
 from stallkit.cli.common import (
     Duration,
+    engine,
     env_options,
     log_option,
     policy_option,
@@ -23,11 +24,8 @@ from stallkit.cli.common import (
     shown,
     variables,
 )
-from stallkit.cli.exits import Exit, exit_of
-from stallkit.cli.installed import engine
+from stallkit.cli.output import Exit, exit_of, hanging, page_table, say, wide_console
 from stallkit.cli.press_commands import wait_for
-from stallkit.cli.speech import say
-from stallkit.cli.tables import hanging, page_table, wide_console
 from stallkit.config import event_log, sessions_file
 from stallkit.distributions import offered
 from stallkit.durations import in_words

@@ -2,20 +2,27 @@
 
 It outlives the command that started it.  During a wait, lines of progress come before the answer.  When the run has
 ended, its result is a file beside the socket.
+
+dpkg and apt say by their status descriptor what they ask: which configuration file, changed by whom.  They write a line
+there when they ask, and another one when they go on; the report ends with that.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import sys
+import threading
 import time
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Callable, Protocol
+from typing import Any, Callable, Protocol, Sequence
 
-from attrs import evolve
+from attrs import evolve, frozen
+from stallkit_wrap.askpass.prompts import AskedPrompt, askpass_dir, publish, withdraw
 
 from stallkit.config import event_log
 from stallkit.daemon import announce, escape_errors
@@ -26,13 +33,125 @@ from stallkit.errors import StoreError
 from stallkit.jsonio import dump
 from stallkit.press.events import Event, EventLog
 from stallkit.press.gate import End
+from stallkit.probes.procfs import Process, boot_id
 from stallkit.redact.redact import redact, redact_all, redact_words
-from stallkit.signals.collect import remove_files
+from stallkit.signals.collect import prompt_line, remove_files
 from stallkit.terminal.keys import Keys
 from stallkit_sessions.runs.client import KEPT_S, RESULT, SOCKET, save
-from stallkit_sessions.runs.package_status import PackageStatus
 from stallkit_sessions.runs.run import Run, RunResult
 from stallkit_sessions.runs.wait_limits import RunStatus
+
+# dpkg: "status: /etc/x.conf : conffile-prompt : '/etc/x.conf' '/etc/x.conf.dpkg-new' 1 1"; apt hands the last part on,
+# behind "pmconffile:/etc/x.conf:50.0000:".
+_DPKG = re.compile(r"status: (?P<file>.*?) : conffile-prompt : (?P<rest>.*)")
+_APT = re.compile(r"pmconffile:(?P<file>.*?):[\d.]+:(?P<rest>.*)")
+_REST = re.compile(r"'(?P<old>.*)' '(?P<new>.*)' (?P<here>[01]) (?P<there>[01])\s*")
+
+
+@frozen
+class ConffilePrompt:
+    """A configuration file that dpkg wants a decision on: the one that is there, or the package's."""
+
+    file: str
+    old: str
+    new: str
+    changed_here: bool
+    changed_there: bool  # by the package, since the last version
+
+    @classmethod
+    def of(cls, line: str) -> ConffilePrompt | None:
+        """The prompt that a line of the status descriptor tells of; None for all others.
+
+        >>> ConffilePrompt.of("status: /etc/a : conffile-prompt : '/etc/a' '/etc/a.dpkg-new' 1 1").new
+        '/etc/a.dpkg-new'
+        """
+        line = line.rstrip()
+        found = _DPKG.fullmatch(line) or _APT.fullmatch(line)
+        rest = _REST.fullmatch(found["rest"]) if found else None
+        if found is None or rest is None:
+            return None
+        return cls(found["file"], rest["old"], rest["new"], rest["here"] == "1", rest["there"] == "1")
+
+    def __str__(self) -> str:
+        here = "changed here" if self.changed_here else "not changed here"
+        there = "changed by its package" if self.changed_there else "not changed by its package"
+        return f"configuration file {self.file!r} ({here}, {there}): {self.old!r}, or {self.new!r}?"
+
+
+def with_status(command: Sequence[str], descriptor: int) -> list[str] | None:
+    """The command of dpkg or apt that writes its status to this descriptor; None for every other one.
+
+    >>> with_status(["apt-get", "install", "x"], 9)
+    ['apt-get', '-o', 'APT::Status-Fd=9', 'install', 'x']
+    """
+    match Path(command[0]).name:
+        case "apt" | "apt-get":
+            option = ["-o", f"APT::Status-Fd={descriptor}"]
+        case "dpkg":
+            option = [f"--status-fd={descriptor}"]
+        case _:
+            return None
+    return [command[0], *option, *command[1:]]
+
+
+class PackageStatus:
+    """Reports what dpkg or apt ask, from their start to their end; does nothing for another command.
+
+    Start `command` with `descriptors` open in it, then call `begin`; if it does not start, `close`.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._folder = askpass_dir()
+        self._open = [*os.pipe()]
+        changed = with_status(command, self._open[1])
+        self.command = list(command) if changed is None else changed
+        self.descriptors = () if changed is None else (self._open[1],)
+        if changed is None:
+            self.close()
+
+    def close(self) -> None:
+        """The command did not start, or needs none of this."""
+        while self._open:
+            os.close(self._open.pop())
+
+    def begin(self, pid: int, directory: str) -> None:
+        """It runs, with this pid: read its lines in a thread until it ends."""
+        if not self._open:
+            return
+        os.close(self._open.pop())
+        reading = self._open.pop()
+        process = Process.of(pid) or Process(pid, 0)
+
+        def prompt_of(found: ConffilePrompt) -> AskedPrompt:
+            return AskedPrompt(
+                who=Path(self.command[0]).name,
+                pid=pid,
+                prompt=prompt_line(str(found)),
+                kind="confirm",
+                since=time.time(),
+                directory=directory,
+                waits=process.pid,
+                waits_started=process.started,
+                boot=boot_id(),
+            )
+
+        threading.Thread(target=self._read, args=(reading, prompt_of), name="package status", daemon=True).start()
+
+    def _read(self, reading: int, prompt_of: Callable[[ConffilePrompt], AskedPrompt]) -> None:
+        told: AskedPrompt | None = None
+        with os.fdopen(reading, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if told is not None:  # it goes on
+                    withdraw(self._folder, told)
+                    told = None
+                found = ConffilePrompt.of(line)
+                if found is not None:
+                    told = prompt_of(found)
+                    with suppress(OSError):  # what cannot be reported is on the screen nevertheless
+                        publish(self._folder, told)
+        if told is not None:
+            withdraw(self._folder, told)
+
 
 # For a command or a webhook to take the event of a run that does not start: the starting command waits this long.
 PARTING_S = 5.0

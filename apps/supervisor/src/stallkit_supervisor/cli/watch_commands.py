@@ -19,10 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, print_json, session_options, shown
-from stallkit.cli.exits import Exit
-from stallkit.cli.tables import plain_console
+from stallkit.cli.output import Exit, plain_console
 from stallkit.config import FILE, event_log, store_file, user_config
-from stallkit.daemon_client import DaemonSilent
+from stallkit.daemon_socket import DaemonSilent
 from stallkit.distributions import offered
 from stallkit.errors import ConfigError, UnknownFile
 from stallkit.jsonio import dump

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.common import shown
-from stallkit.cli.tables import hanging, plain_console
+from stallkit.cli.output import hanging, plain_console
 from stallkit.durations import in_words
 from stallkit.press.events import Event
 from stallkit.terminal.text import cells, cut

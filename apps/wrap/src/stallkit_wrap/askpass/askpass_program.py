@@ -23,8 +23,7 @@ from stallkit.signals.collect import prompt_line
 from stallkit.terminal.text import escaped
 from stallkit_wrap.askpass import dialogue
 from stallkit_wrap.askpass.dialogue import Question, remedy, who_asks
-from stallkit_wrap.askpass.place import look, refusal
-from stallkit_wrap.askpass.popup import PopUp, asked_in
+from stallkit_wrap.askpass.popup import PopUp, asked_in, look, refusal
 from stallkit_wrap.askpass.prompts import AskedPrompt, publish, withdraw
 
 USAGE = 2

@@ -24,10 +24,9 @@ from stallkit.config import relay_socket
 from stallkit.daemon_socket import bound
 from stallkit.errors import StallkitError
 from stallkit.probes.procfs import Process
-from stallkit_wrap.relay.inner_program import InnerProgram, end_as
 from stallkit_wrap.relay.judge_client import JudgeClient
-from stallkit_wrap.relay.outer_terminal import OuterTerminal, Signals, copy_size
 from stallkit_wrap.relay.status_filter import SelfReports
+from stallkit_wrap.relay.terminals import InnerProgram, OuterTerminal, Signals, copy_size, end_as
 
 CHUNK = 4_096  # bytes of one read: Linux returns no more of a terminal's
 READS = 16  # before anything else is looked after
