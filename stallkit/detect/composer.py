@@ -102,9 +102,9 @@ class Composer:
 
     `above` matches the end of the two rows above the text, `lead` and `more` what stands left of it in its first and
     its further rows, and `below` the beginning of what follows its last row; rows are padded with blanks to the width
-    of the screen.  `placeholder` is what stands in place of a text.  `modes` are first characters of a text that the
-    agent does not take as text, `lists` those of a last word for which it shows a list from which Enter would choose.
-    `lines`: it takes several lines by bracketed paste, and shows them as they are.
+    of the screen.  `placeholder` is what stands in place of a text, as what is dim does.  `modes` are first characters
+    of a text that the agent does not take as text, `lists` those of a last word for which it shows a list from which
+    Enter would choose.  `lines`: it takes several lines by bracketed paste, and shows them as they are.
     Raises regex.error for an invalid pattern.
 
     >>> Composer(lead="> ", lists="@").typed("look at @notes")
@@ -187,8 +187,8 @@ def _written(screen: Screen, cursor: Cursor, lines: list[str], composer: Compose
         return None
     at_start = cursor.row == start and cursor.column == cells(lead)
     shown = " ".join(rows).strip()
-    instead = at_start and bool(composer.placeholder) and _begins(f"(?:{composer.placeholder})\\Z", shown) is not None
-    return Written(tuple(rows), start, lead, at_start, instead)
+    named = bool(composer.placeholder) and _begins(f"(?:{composer.placeholder})\\Z", shown) is not None
+    return Written(tuple(rows), start, lead, at_start, at_start and (named or start in screen.shades.dim))
 
 
 def _start(lines: list[str], row: int, composer: Composer) -> int | None:

@@ -96,7 +96,8 @@ class _Reader:
         while end > typed and not screen.lines[end - 1].strip():
             end -= 1
         self.lines = (*screen.lines[:end], *[""] * (typed - end))
-        self.rows = tuple(map(read_row, self.lines))
+        self.shades = screen.shades
+        self.rows = tuple(read_row(line, row in self.shades.highlighted) for row, line in enumerate(self.lines))
         self.boxes = tuple(boxes(self.lines))
         self.at = None if cursor is None or cursor.row >= len(self.lines) else cursor.row  # seen or not
         self.hidden = cursor is None or not cursor.visible  # as far as is known
@@ -238,7 +239,7 @@ class _Reader:
             return False
         if _of.searches.match(first) or (written and self.rows[written[0][0]].sort is Sort.SPINNER):
             return False
-        if _of.sign.match(first) or _of.placeholder.match(first):
+        if _of.sign.match(first) or _of.placeholder.match(first) or (written and written[0][0] in self.shades.dim):
             return True
         footed = self._is_footed(below[:6])
         if not written:
@@ -414,15 +415,8 @@ class _Reader:
         here = self.cursor in group.rows
         asks = any(self.rows[row].says("asks") for row in range(max(0, first - 8), first))
         keyed = group.marked and bool(group.choices[0].key)
-        signs = (
-            self.hidden or here,
-            self._is_framed(group),
-            group.decides,
-            group.marked,
-            asks,
-            self._is_lettered(group),
-        )
-        return 2 * bool(chosen) + sum(signs) + (keyed or self.rows[first].says("button"))
+        drawn = self._is_framed(group) + self._is_lettered(group) + (keyed or self.rows[first].says("button"))
+        return 2 * bool(chosen) + drawn + (self.hidden or here) + group.decides + group.marked + asks
 
     def _is_asked_over(self, group: Group, below: list[int], chosen: list[int], score: int) -> bool:
         """Whether rows are asked for over a composer, and not quoted in a message."""

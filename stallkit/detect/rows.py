@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Iterator, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
@@ -177,8 +177,8 @@ class Group:
 
 
 @lru_cache(maxsize=16_384)  # most rows are as they were in the look before
-def read_row(line: str) -> Row:
-    """A row without the sides of its frames, and what it is by itself.
+def read_row(line: str, highlighted: bool = False) -> Row:
+    """A row without the sides of its frames, and what it is by itself; one that is highlighted is selected.
 
     >>> read_row("│ ❯ 1. Yes, go on │").choice.label
     'Yes, go on'
@@ -194,7 +194,10 @@ def read_row(line: str) -> Row:
         if pattern.match(line):
             return Row(sort, text, column, framed)
     choice = _choice(text, column)
-    return Row(_sort(text, choice), text, column, framed, choice)
+    sort = _sort(text, choice)
+    if highlighted and choice is not None and sort in (Sort.TEXT, Sort.OPTION):
+        sort, choice = Sort.OPTION, evolve(choice, marked=True)
+    return Row(sort, text, column, framed, choice)
 
 
 def _sort(text: str, choice: Choice | None) -> Sort:

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 
 from stallkit.errors import bad_argument
 from stallkit.short_repr import short_repr
+from stallkit.terminal.shades import Shades, read_shades
 from stallkit.terminal.text import cells, cut, fold, hides, strip
 from stallkit.word_tables import Patterns
 
@@ -70,10 +71,10 @@ class Region:
 
 @frozen
 class Screen:
-    """What a terminal shows, in plain characters: no colour, no control sequences, wrapped rows joined.
+    """What a terminal shows, in plain characters: no control sequences, wrapped rows joined.
 
-    Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are the rows whose
-    text is not what it looks like (`hides`).
+    Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are
+    the rows whose text is not what it looks like (`hides`); `shades` what is known of its colours.
 
     >>> Screen.from_text("$ make\\nOverwrite? [y/N] ", cursor=(18, 1)).prompt_line.row
     1
@@ -85,6 +86,7 @@ class Screen:
     alternate: bool | None = None
     title: str | None = None
     hiding: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
+    shades: Shades = field(factory=Shades, repr=False)
     text: str = field(init=False, repr=False, eq=False)
     _shown: str = field(init=False)  # stands for the lines: one string compares five times as fast
 
@@ -106,7 +108,7 @@ class Screen:
         title: str | None = None,
         alternate: bool | None = None,
     ) -> Screen:
-        """A screen from what a capture printed; any text is valid, with or without escapes.
+        """A screen from what a capture printed; any text is valid, with or without escapes, which bring the colours.
 
         `cursor` is (column, row), `size` is (columns, rows), both 0-based and in cells.  Text taller than the screen
         is cut to its last rows: what has scrolled away is not live.  Raises ValueError for a negative number,
@@ -127,6 +129,7 @@ class Screen:
         raw, left_out = _bounded(text, cursor, size)
         plain = strip(raw)
         lines = fold(plain).removesuffix("\n").split("\n")
+        printed = len(lines)
         hiding = [row - len(lines) for row, line in enumerate(plain.split("\n")) if hides(line)] if hides(plain) else []
         lines = lines[-(size[1] or 1) :] if size else lines
         end = len(lines)  # blank rows at the end show nothing, so they do not count
@@ -138,6 +141,7 @@ class Screen:
         if cursor and cursor[1] < len(lines):
             left_out += cells(lines[cursor[1]][:-MAX_COLUMNS])
         hiding = [row + len(lines) - first for row in hiding]  # counted from the end until here
+        shades = read_shades(raw).moved(len(lines) - first - printed) if "\x1b[" in raw else Shades()
         lines = [line[-MAX_COLUMNS:] for line in lines[first : max(first + MAX_LINES, end)]]
         at = None
         if cursor:  # a character has two columns at most
@@ -149,6 +153,7 @@ class Screen:
             alternate=alternate,
             title=None if title is None else fold(strip(title)).replace("\n", " "),
             hiding=frozenset(row for row in hiding if row >= 0),
+            shades=shades,
         )
 
     @property
@@ -275,6 +280,7 @@ class Screen:
             cursor=shown and evolve(shown, row=shown.row - row),
             size=size and evolve(size, rows=max(size.rows - row, 1)),
             hiding=frozenset(number - row for number in self.hiding if number >= row),
+            shades=self.shades.moved(-row),
         )
 
     @cached_property
@@ -370,7 +376,8 @@ def join_wraps(
 ) -> tuple[list[str], tuple[int, int]]:
     """Physical rows joined into logical lines, and the cursor (column, row) in them.
 
-    `wrapped` is whether each row continues in the next one: the terminal's own flag, never a guess from widths.
+    `wrapped` is whether each row continues in the next one: the terminal's own flag, never a guess from widths.  Rows
+    may have control sequences.
     """
     lines: list[str] = []
     column, cursor_row = cursor
@@ -379,7 +386,7 @@ def join_wraps(
     for number, (row, wraps) in enumerate(zip(rows, wrapped, strict=True)):
         before = lines.pop() if goes_on else ""
         if number == cursor_row:
-            moved = (cells(before) + column, len(lines))
+            moved = (cells(strip(before)) + column, len(lines))
         lines.append(before + row)
         goes_on = wraps
     return lines, moved

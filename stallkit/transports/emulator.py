@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from stallkit.errors import TransportUnavailable, bad_argument
 from stallkit.terminal.screen import Screen, join_wraps
-from stallkit.terminal.text import cells
+from stallkit.terminal.text import cells, strip
 
 __all__ = ["Emulator", "GhosttyEmulator", "checked_size"]
 
@@ -26,6 +26,8 @@ MAX_REPLIES = 65_536  # bytes: a program that asks and never reads must not fill
 # xterm's ctlseqs).  Numbers alone: a shown file can make a terminal reply, and the next program reads that as typed, so
 # no reply holds text, names a colour or tells whether a file exists.
 _HARMLESS = re.compile(rb"\x1b\[[?>]?[0-9;]{0,32}(?:[nRcu]|\$y)")
+
+_PALETTE = re.compile(rb"(?:\x1b\]4;[^\x1b]*\x1b\\)*")  # the colours of a palette, before the rows
 
 
 class Emulator(Protocol):
@@ -76,12 +78,12 @@ class GhosttyEmulator:
     def screen(self) -> Screen:
         columns, count = self._terminal.size
         column, row = self._terminal.cursor
-        rows = self._text(columns, count).split("\n")
+        rows = self._text(columns, count).split("\r\n")
         rows += [""] * (count - len(rows))  # libghostty leaves out blank rows at the end
         wrapped = [self._wraps(number) for number in range(count)]
         if self._terminal.get("cursor_pending_wrap", "bool"):
             column += 1  # the cursor is after the last cell, as in tmux
-        if not rows[row].isascii():
+        if not strip(rows[row]).isascii():
             column = sum(self._width(cell, row) for cell in range(column))
         lines, cursor = join_wraps(rows, wrapped, (column, row))
         return Screen.from_text(
@@ -111,19 +113,19 @@ class GhosttyEmulator:
             self._replies += b"".join(_HARMLESS.findall(data))
 
     def _text(self, columns: int, rows: int) -> str:
-        """The rows as displayed; blanks at a row's end that were never written are left out."""
+        """The rows with their colours; blanks at a row's end that were never written are left out."""
         ffi, lib = self._core.ffi, self._core.lib
         selection = self._core.init_sized("GhosttySelection")
         selection.start, selection.end = self._terminal.ref(0, 0)[0], self._terminal.ref(columns - 1, rows - 1)[0]
         options = self._core.init_sized("GhosttyTerminalSelectionFormatOptions")
-        options.emit = lib.GHOSTTY_FORMATTER_FORMAT_PLAIN
+        options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
         options.unwrap, options.trim, options.selection = False, False, selection
         handle, length = self._terminal._t[0], ffi.new("size_t*")
         lib.ghostty_terminal_selection_format_buf(handle, options[0], ffi.NULL, 0, length)
         buffer = ffi.new("uint8_t[]", max(length[0], 1))
         written = lib.ghostty_terminal_selection_format_buf(handle, options[0], buffer, len(buffer), length)
         self._core.check(written, "format")
-        return bytes(ffi.buffer(buffer, length[0])).decode("utf-8", "replace")
+        return _PALETTE.sub(b"", bytes(ffi.buffer(buffer, length[0])), count=1).decode("utf-8", "replace")
 
     def _at(self, column: int, row: int) -> Any:
         self._point.value.x, self._point.value.y = column, row

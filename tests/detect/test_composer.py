@@ -128,6 +128,14 @@ def test_a_composer_is_empty_only_where_nobody_typed(rows: str, cursor: tuple[in
     assert (found and found.empty) == empty
 
 
+def test_what_is_dim_stands_in_place_of_a_text() -> None:
+    words = {"dim": "\x1b[2mSay what you want\x1b[0m", "plain": "Say what you want"}
+    shown = {name: screen(f"{RULE}\n> {text}\n{RULE}", (2, 1)) for name, text in words.items()}
+    assert [name for name, one in shown.items() if (found := written(one, BOX)) and found.empty] == ["dim"]
+    behind = written(screen(f"{RULE}\n> {words['dim']}\n{RULE}", (5, 1)), BOX)
+    assert behind and not behind.empty, "a suggestion behind what somebody typed"
+
+
 def test_nothing_is_known_without_a_cursor_or_size() -> None:
     rows = f"{RULE}\n> \n{RULE}"
     assert written(Screen.from_text(rows, None, (40, 20)), BOX) is None

@@ -139,6 +139,19 @@ def test_a_place_to_write_in_is_low() -> None:
             assert found.parts.get("composer", ()) == (tuple(range(4, 4 + high)) if there else ()), (name, high)
 
 
+def test_colours_say_what_is_selected_and_what_stands_in_place_of_a_text() -> None:
+    menu = "Which one do you want?\n\n  Postgres\n{}  SQLite{}\n  MySQL"
+    lit = read_layout(Screen.from_text(menu.format("\x1b[7m", "\x1b[0m"), cursor=(0, 4), cursor_visible=False))
+    assert lit.text("options") == "Postgres\nSQLite\nMySQL"
+    assert [one.choice.label for one in lit.rows if one.choice and one.choice.marked] == ["SQLite"]
+    assert not layout(menu.format("", "")).parts.get("options")
+    code = "Answer 1.\n```\n\x1b[7msome code\x1b[0m\n```"
+    assert not layout(code).parts.get("options")
+    field = "Done.\n\n╭─────────────────╮\n│ {}Anything goes{}   │\n╰─────────────────╯"
+    assert layout(field.format("\x1b[2m", "\x1b[0m")).text("composer") == "Anything goes"
+    assert not layout(field.format("", "")).parts.get("composer")
+
+
 def test_few_rows_stand_below_what_is_written_but_for_completions() -> None:
     for typed, more, there in (("fix", 3, True), ("fix", 20, False), ("/fix", 20, True), ("@fix", 20, True)):
         below = "\n".join(f"  {number} of them" for number in range(more))

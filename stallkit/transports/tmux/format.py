@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.terminal.screen import Screen, join_wraps
+from stallkit.terminal.text import strip
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 __all__ = [
@@ -98,13 +99,13 @@ def look_commands(pane: str, frame: Frame, *more: str) -> list[list[str]]:
     at = ["-p", "-t", pane]
     return [
         ["display-message", *at, frame.line(*LOOK, *more)],
-        ["capture-pane", *at, "-N"],
+        ["capture-pane", *at, "-e", "-N"],
         ["capture-pane", *at, "-J"],
     ]
 
 
 def lines_of(captured: str) -> list[str]:
-    """The lines of a captured part, which begins with the end of the previous line."""
+    """The lines of a captured part, which begins with the end of the previous line; the first capture has colours."""
     return captured.split("\n")[1:-1]
 
 
@@ -129,7 +130,7 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
     width, height = int(fields["pane_width"]), int(fields["pane_height"])
     rows, joined = lines[:height], lines[height:]
     cursor = (int(fields["cursor_x"]), int(fields["cursor_y"]))
-    wrapped = wraps(rows, joined)
+    wrapped = wraps(list(map(strip, rows)), joined)
     if any(wrapped):
         rows, cursor = join_wraps(rows, wrapped, cursor)
     alternate = fields["alternate_on"] == "1"

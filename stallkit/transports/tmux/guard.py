@@ -14,6 +14,7 @@ from typing import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
+from stallkit.terminal.text import strip
 from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
 __all__ = ["PaneGuard", "complete", "guarded_look", "guarded_parts"]
@@ -65,7 +66,7 @@ class PaneGuard:
         if len(lines) < height:
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {height}")
         names = (*_ACTIVITY, *HELD) if fields["window_panes"] == "1" else HELD
-        return cls({name: fields[name] for name in names}, tuple([line.rstrip(" ") for line in lines[:height]]))
+        return cls({name: fields[name] for name in names}, tuple([strip(line).rstrip(" ") for line in lines[:height]]))
 
     def without_moves(self, earlier: PaneGuard) -> PaneGuard:
         """It without what moved since an earlier look: of such rows only what both looks have in common is held.

@@ -15,9 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from terminals import Server, wait_for
 
+from stallkit.detect.signature import State
 from stallkit.errors import CaptureTimeout, KeysRefused, SessionGone, TransportError, TransportUnavailable
+from stallkit.judging.judge import judged
+from stallkit.packs.registry import installed_engine
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
+from stallkit.transports.pty import PtyTransport
 from stallkit.transports.tmux.pane import TmuxTransport
 
 pytestmark = pytest.mark.e2e
@@ -50,6 +54,29 @@ def test_a_look_sees_screen_cursor_title_and_processes(server: Server) -> None:
     assert screen.prompt_line.text == "wide 漢字 ok? "
     assert (screen.title, screen.alternate) == ("build, a|b ❯", False)
     assert (seen.alive, seen.foreground, seen.accepts_keys) == (True, "cat", True)
+
+
+# A menu as curses draws it: nothing but reverse video says what is selected.
+MENU = """
+import curses
+def main(window):
+    curses.curs_set(0)
+    window.addstr(0, 0, "Which one do you want?")
+    for row, name in enumerate(["Postgres", "SQLite", "MySQL"]):
+        window.addstr(row + 2, 2, name, curses.A_REVERSE if row == 1 else curses.A_DIM if row == 2 else 0)
+    window.getch()
+curses.wrapper(main)
+"""
+
+
+def test_colours_are_seen_in_a_pane_and_in_a_terminal_of_our_own(server: Server) -> None:
+    seen = server.wait(server.start("colours", sys.executable, "-c", MENU), "MySQL")
+    with PtyTransport.spawn([sys.executable, "-c", MENU]) as own:
+        wait_for(lambda: "MySQL" in own.capture().screen.text, "the menu")
+        screens = [seen.screen, own.capture().screen]
+    assert [(sorted(one.shades.highlighted), sorted(one.shades.dim)) for one in screens] == [([3], [4])] * 2
+    verdict = judged(installed_engine(), seen)
+    assert verdict.state is State.WAITING and "structural" in verdict.reasons[0], verdict
 
 
 def test_full_rows_the_cursors_visibility_and_the_alternate_screen(server: Server) -> None:

@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 
 from stallkit.errors import SessionGone, TransportError
 from stallkit.evidence.snapshot import Snapshot
+from stallkit.terminal.text import strip
 from stallkit.transports.base import Presence
 from stallkit.transports.tmux.call import NoSessions, Server, ServerExited, TmuxSession, lost_socket
 from stallkit.transports.tmux.format import Frame, fields_of, lines_of, look_commands, screen_of, snapshot_of
@@ -130,7 +131,7 @@ def _look(session: TmuxSession, server: Server, count: int) -> PaneLook:
     found = _of_pane(session, Identity.of(snapshot.identity), snapshot.alive is False, ended)
     if found.facts.place is not Presence.THERE:
         return found
-    rows = rows[: int(fields["pane_height"])]
+    rows = [strip(row) for row in rows[: int(fields["pane_height"])]]
     written = _written(found.facts, rows, farewell[: int(fields["pane_width"])].rstrip())
     lines = _without(lines_of(history), written)
     total = int(fields["history_size"]) + len(_without(rows, written)) if lines else 0
