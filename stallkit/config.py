@@ -9,31 +9,6 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = [
-    "CACHE",
-    "FILE",
-    "STALL_TIMEOUT",
-    "STATE_DIR",
-    "TMUX_SOCKET",
-    "allowed_dir",
-    "audit_dir",
-    "cache_dir",
-    "event_log",
-    "proxies_file",
-    "queue_file",
-    "records_screens",
-    "relay_socket",
-    "runs_dir",
-    "sandboxes_dir",
-    "sandboxes_file",
-    "sessions_file",
-    "state_dir",
-    "store_file",
-    "stuck_dir",
-    "user_config",
-    "waivers_file",
-]
-
 CACHE = "STALLKIT_CACHE"  # a directory for parsed packs, or off
 FILE = "stallkit.toml"  # settings, also in the working directory
 STALL_TIMEOUT = "STALLKIT_STALL_TIMEOUT"  # seconds at rest after which a stall is suspected

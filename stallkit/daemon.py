@@ -31,20 +31,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from stallkit import private
-from stallkit.daemon_socket import DaemonError, DaemonGone, DaemonRefused, DaemonSilent, json_line
-
-__all__ = [
-    "DaemonError",
-    "DaemonGone",
-    "DaemonRefused",
-    "DaemonSilent",
-    "announce",
-    "escape_errors",
-    "held",
-    "json_line",
-    "lock",
-    "start",
-]
+from stallkit.daemon_socket import DaemonGone, DaemonRefused, DaemonSilent, json_line
 
 DEADLINE_S = 2.0  # for a terminated process to end
 START_S = 20.0  # for a daemon to announce itself: Python's own start on a loaded machine

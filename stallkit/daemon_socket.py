@@ -29,25 +29,6 @@ from stallkit import private
 from stallkit.errors import StallkitError
 from stallkit.redact.redact import redact
 
-__all__ = [
-    "ANSWER_S",
-    "DEADLINE_S",
-    "DaemonError",
-    "DaemonGone",
-    "DaemonRefused",
-    "DaemonSilent",
-    "MAX_PATH",
-    "MAX_REQUEST",
-    "Progress",
-    "Server",
-    "ask",
-    "bound",
-    "json_line",
-    "listens",
-    "short_address",
-    "stream",
-]
-
 # --- asking a daemon ---
 
 DEADLINE_S = 2.0  # for a connection and for a request

@@ -16,8 +16,6 @@ from typing import Iterator, Sequence
 from stallkit import private
 from stallkit.errors import StoreError
 
-__all__ = ["BUSY_S", "Database"]
-
 BUSY_S = 2.0  # to wait for another process's write, which takes milliseconds
 
 

@@ -13,17 +13,6 @@ from typing import Any, Mapping, Protocol
 
 from attrs import frozen
 
-__all__ = [
-    "Brings",
-    "EntryPoint",
-    "GROUP",
-    "brought",
-    "entry_points",
-    "named",
-    "offered",
-    "own_version",
-]
-
 # --- entry points ---
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["SPAN", "UNITS", "in_words", "seconds_of"]
-
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
 SPAN = rf"^(?:{_PART}\s*)+$"

@@ -10,30 +10,6 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
-__all__ = [
-    "CaptureTimeout",
-    "ConfigError",
-    "ContainerError",
-    "DuplicateSignature",
-    "KeysRefused",
-    "PackError",
-    "PackFormatError",
-    "PackLoadError",
-    "Portable",
-    "SessionGone",
-    "SignatureError",
-    "StallkitError",
-    "StartRefused",
-    "StoreError",
-    "TransportError",
-    "TransportUnavailable",
-    "Unknown",
-    "UnknownFile",
-    "UnknownName",
-    "UnknownProgram",
-    "UnknownTarget",
-]
-
 
 class Portable(BaseException):
     """An exception that can be pickled and copied with its message and its fields, whatever its `__init__` takes.

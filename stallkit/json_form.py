@@ -14,8 +14,6 @@ from typing import Annotated, Any, Callable, Protocol, Self, TypeVar, get_args, 
 import cattrs
 from attrs import fields
 
-__all__ = ["FORMS", "NEWER", "SPREAD", "Time", "alike", "json_form", "strict"]
-
 SPREAD = {"spread": True}  # of a field whose keys are the form's own: a value's, or all that the form does not name
 NEWER = {"newer": True}  # of a field that earlier versions did not have: it is left out where it has its default
 Time = Annotated[str, "date-time"]  # ISO 8601; the format for the schema

@@ -30,21 +30,6 @@ from stallkit.judging.verdict import Hung, Verdict
 from stallkit.redact.redact import redact_all
 from stallkit.terminal.screen import Cursor, Screen, Size
 
-__all__ = [
-    "TEXTS",
-    "VERSION",
-    "closed",
-    "dump",
-    "keys_of",
-    "load",
-    "schema",
-    "schema_of",
-    "schema_of_json",
-    "some_of",
-    "structure",
-    "unstructure",
-]
-
 VERSION = 1  # of everything that is dumped
 _T = TypeVar("_T")
 

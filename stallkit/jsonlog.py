@@ -21,8 +21,6 @@ from typing import Any, Iterator, Mapping
 from stallkit import private
 from stallkit.redact.redact import redact_all
 
-__all__ = ["append", "encode", "folder", "holds"]
-
 TAIL = 65_536  # bytes at the end in which an event that may have been written is looked for
 WRITTEN_S = 0.01  # a write of another process takes no longer: a line that is incomplete then was cut off
 _SAFELY = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW  # opening a FIFO must not hang

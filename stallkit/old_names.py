@@ -9,8 +9,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MOVED", "give_back", "moved"]
-
 _package: Any = sys.modules["stallkit"]  # which loads `dump` and `load` when they are used
 _KINDS = {
     "stallkit.detect.engine": "Detection",

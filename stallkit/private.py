@@ -16,8 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["NotPrivate", "checked", "content", "file", "folder", "opened"]
-
 OTHERS = 0o077  # what the group and all others may do
 WRITE = 0o022
 MOST_LINKS = 40  # on the way to one file, as in Linux

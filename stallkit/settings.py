@@ -34,25 +34,6 @@ from stallkit.press.policy_file import PROFILES, load_policy, policy_from, polic
 from stallkit.settings_files import Found, say, settings_files, settings_in
 from stallkit.toml_file import TomlError, TomlFile, structured
 
-__all__ = [
-    "LookSettings",
-    "Origin",
-    "RecordSettings",
-    "Settings",
-    "TmuxSettings",
-    "TmuxSocket",
-    "checked_files",
-    "chosen",
-    "configured_policy",
-    "inherited",
-    "origins",
-    "read",
-    "seconds",
-    "settings_of",
-    "settings_schema",
-    "tables",
-]
-
 # --- the tmux server that a command reaches ---
 
 

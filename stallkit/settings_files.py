@@ -24,18 +24,6 @@ from stallkit.errors import ConfigError
 from stallkit.terminal.text import escaped
 from stallkit.toml_file import TomlFile, read_settings
 
-__all__ = [
-    "CANNOT_ACT",
-    "DECIDES",
-    "Found",
-    "Setting",
-    "allow",
-    "deny",
-    "say",
-    "settings_files",
-    "settings_in",
-]
-
 _NAME = re.compile(r"[\w.-]+")  # of a socket in tmux's own directory: at a path anybody's server may listen
 # What counts of a file in the working directory that nobody allowed: the settings, and which of their values.
 CANNOT_ACT: Mapping[str, Callable[[object], bool]] = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Callable
 
-__all__ = ["short_repr"]
-
 
 def short_repr(*names: str) -> Callable[[object], str]:
     """A method ``__repr__`` that shows these attributes alone, those that are None or empty left out.

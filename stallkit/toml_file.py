@@ -20,8 +20,6 @@ from stallkit.durations import SPAN, seconds_of
 from stallkit.errors import ConfigError, Portable, UnknownFile
 from stallkit.json_form import strict
 
-__all__ = ["Keys", "Lines", "TomlError", "TomlFile", "parse_toml", "read_settings", "read_toml", "structured"]
-
 Keys = tuple[str | int, ...]  # the path of a value: the names of tables and keys, and indexes (0-based) in lists
 _T = TypeVar("_T")
 _TOKEN = re.compile(

@@ -14,8 +14,6 @@ from typing import Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
-__all__ = ["Variables", "read_variables", "shell_name"]
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*(?:(=)\s*(.*))?", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)

@@ -11,8 +11,6 @@ from functools import cache
 from pkgutil import get_data
 from typing import Any
 
-__all__ = ["Patterns", "compiled", "filled", "table"]
-
 _PIECE = re.compile(r"\(\?&(\w+)\)")
 compiled = cache(re.compile)
 

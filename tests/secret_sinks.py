@@ -36,8 +36,9 @@ from stallkit_supervisor.notify.hooks import CloudEvent, Webhook
 from stallkit_supervisor.notify.notice import Notice
 from stallkit_supervisor.store import Store
 
-from stallkit.cli.common import print_json, shown
+from stallkit.cli.common import print_json
 from stallkit.cli.main import main
+from stallkit.cli.output import shown
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import TransportError
 from stallkit.evidence.snapshot import Snapshot

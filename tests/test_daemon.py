@@ -15,8 +15,7 @@ import pytest
 from terminals import wait_for
 
 from stallkit import daemon
-from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
-from stallkit.daemon_socket import ask, listens
+from stallkit.daemon_socket import DaemonError, DaemonGone, DaemonRefused, DaemonSilent, ask, listens
 from stallkit.probes.procfs import stat_of
 
 pytestmark = pytest.mark.e2e

@@ -15,8 +15,17 @@ from typing import Any, Iterator
 
 import pytest
 
-from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
-from stallkit.daemon_socket import MAX_REQUEST, Progress, Server, ask, listens, stream
+from stallkit.daemon_socket import (
+    MAX_REQUEST,
+    DaemonGone,
+    DaemonRefused,
+    DaemonSilent,
+    Progress,
+    Server,
+    ask,
+    listens,
+    stream,
+)
 
 SECRET = "ghp_" + "a1B2" * 9
 

@@ -17,7 +17,7 @@ from stallkit_supervisor.store import Store
 from started import House
 
 from stallkit import daemon, private
-from stallkit.daemon_socket import Server, ask
+from stallkit.daemon_socket import DaemonGone, Server, ask
 from stallkit.database import Database
 from stallkit.errors import StallkitError, StoreError
 from stallkit.press.events import Event, EventLog
@@ -277,7 +277,7 @@ def test_nothing_is_told_to_a_socket_that_another_user_laid(tmp_path: Path) -> N
         laid.bind(str(tmp_path / "state" / "socket"))
         laid.listen()
         laid.setblocking(False)
-        with pytest.raises(daemon.DaemonGone, match="belongs to another user"):
+        with pytest.raises(DaemonGone, match="belongs to another user"):
             ask(tmp_path / "state" / "socket", {"do": "answer", "text": "hunter2"})
         with pytest.raises(OSError, match="belongs to another user"):
             Server(tmp_path / "state" / "own", lambda request, progress: {})
@@ -322,7 +322,7 @@ raise ValueError("\\x1b[2J")
 
 def test_the_log_of_a_daemon_changes_no_terminal(tmp_path: Path) -> None:
     (tmp_path / "complains.py").write_text(COMPLAINS)
-    with pytest.raises(daemon.DaemonGone):
+    with pytest.raises(DaemonGone):
         before = os.environ.get("PYTHONPATH")
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(tmp_path), before)))
         try:

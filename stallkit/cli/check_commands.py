@@ -63,19 +63,6 @@ from stallkit.terminal.text import cells, escaped
 from stallkit.transports.base import Transport
 from stallkit.transports.stream import report
 
-__all__ = [
-    "Drawn",
-    "arguments",
-    "as_lines",
-    "check_command",
-    "drawn",
-    "explain_command",
-    "lines",
-    "plain_parts",
-    "printed",
-    "probe_command",
-]
-
 # --- what they print ---
 
 _SHELL = {

@@ -18,8 +18,6 @@ from attrs import evolve, field, frozen
 from stallkit.distributions import brought, named
 from stallkit.jsonio import VERSION, schema_of_json
 
-__all__ = ["CommandSet", "Printed", "Shape", "command_sets", "schema_of_shape"]
-
 # --- what commands print with --json ---
 
 Shape = str | type | UnionType | Sequence["Shape"] | Mapping[str, "Shape"]

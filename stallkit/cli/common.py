@@ -102,28 +102,6 @@ if TYPE_CHECKING:
 else:
     _Seconds = _Text = click.ParamType  # older ones take no type
 
-__all__ = [
-    "Duration",
-    "Name",
-    "PACK",
-    "POLICY",
-    "SIGNATURE",
-    "TARGET",
-    "config_option",
-    "env_options",
-    "log_option",
-    "must_be_piped",
-    "must_be_there",
-    "policy_option",
-    "print_json",
-    "reach",
-    "session_options",
-    "shown",
-    "socket_flags",
-    "targets",
-    "variables",
-    "warn_unwritable",
-]
 
 # --- parameters ---
 

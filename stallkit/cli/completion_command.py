@@ -18,12 +18,6 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-__all__ = [
-    "ColonBash",
-    "WholeFish",
-    "completion_command",
-]
-
 # --- the shells ---
 
 

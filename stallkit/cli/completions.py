@@ -13,8 +13,6 @@ import click
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy_file import PROFILES
 
-__all__ = ["packs", "policies", "signatures"]
-
 
 def packs(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The installed packs."""

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import POLICY, Duration, config_option, print_json, shown, socket_flags
-from stallkit.cli.output import Exit, may_ask, no_input_option, note, page, paint, say
+from stallkit.cli.common import POLICY, Duration, config_option, print_json, socket_flags
+from stallkit.cli.output import Exit, may_ask, no_input_option, note, page, paint, say, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import FILE
 from stallkit.settings import origins, settings_of
 from stallkit.settings_files import Found, allow, deny, settings_in
 from stallkit.terminal.text import escaped
 from stallkit.toml_file import read_settings
-
-__all__ = ["config_command"]
 
 
 @click.group("config", cls=VerbGroup)

@@ -14,8 +14,6 @@ from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.output import Exit, echo, ended_by, note, page, shown, shows_what_it_can
 from stallkit.cli.verb_group import VerbGroup, dressed, grouped, like
 
-__all__ = ["BROUGHT_BY", "OWN", "cli", "help_command", "main", "summary", "todays_options", "todays_verb"]
-
 # --- words of the version before ---
 
 _VERBS = {"wait-ready": "wait"}

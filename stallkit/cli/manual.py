@@ -16,8 +16,6 @@ from stallkit.cli.main import OWN, cli, summary
 from stallkit.cli.verb_group import dressed, grouped
 from stallkit.distributions import own_version
 
-__all__ = ["pages"]
-
 _LABEL = re.compile(r"(?:Exit codes[^:]*|Examples?):")
 _CODE = re.compile(r"(?:^|; )(?=(?:\d|all others))")
 

@@ -25,35 +25,6 @@ from stallkit.errors import SessionGone, StallkitError, Unknown
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
 
-__all__ = [
-    "Exit",
-    "PIPE",
-    "colours",
-    "echo",
-    "ended_by",
-    "exit_of",
-    "hanging",
-    "may_ask",
-    "no_color_option",
-    "no_input_option",
-    "note",
-    "page",
-    "page_table",
-    "paint",
-    "painted",
-    "plain",
-    "plain_console",
-    "progress",
-    "quiet",
-    "quiet_option",
-    "ruled",
-    "say",
-    "shown",
-    "shows_colours",
-    "shows_what_it_can",
-    "wide_console",
-]
-
 # --- colour ---
 
 _BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"

@@ -10,19 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import Exit, page_table, ruled, wide_console
+from stallkit.cli.common import print_json
+from stallkit.cli.output import Exit, page_table, ruled, shown, wide_console
 from stallkit.cli.printed_json import all_printed, json_schema
 from stallkit.cli.verb_group import like
 from stallkit.packs.pack_file import agent_schema, pack_schema
 from stallkit.packs.registry import Engine
 from stallkit.press.policy_file import policy_schema
 from stallkit.settings import settings_schema
-
-__all__ = [
-    "packs_command",
-    "schema_command",
-]
 
 # --- packs ---
 

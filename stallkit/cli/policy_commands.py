@@ -12,7 +12,8 @@ from typing import Any, Iterator, Mapping, Sequence
 import click
 from attrs import evolve, frozen
 
-from stallkit.cli.common import POLICY, TARGET, engine, policy_option, print_json, reach, session_options, shown
+from stallkit.cli.common import POLICY, TARGET, engine, policy_option, print_json, reach, session_options
+from stallkit.cli.output import shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import event_log
 from stallkit.detect.dialog import Dialog, Role
@@ -27,12 +28,6 @@ from stallkit.press.policy import Choose, Decision, Policy, Press
 from stallkit.press.policy_file import DAEMON_FILE, as_toml, load_policy, rule_for
 from stallkit.press.rules import PromptFacts, Rule, Scene
 from stallkit.settings import configured_policy
-
-__all__ = [
-    "ReplayedDecision",
-    "policy_command",
-    "replayed",
-]
 
 # --- replayed decisions ---
 

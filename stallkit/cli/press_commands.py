@@ -20,17 +20,14 @@ from stallkit.cli.common import (
     print_json,
     reach,
     session_options,
-    shown,
     started,
 )
-from stallkit.cli.output import Exit
+from stallkit.cli.output import Exit, shown
 from stallkit.config import event_log
 from stallkit.press.events import EventLog
 from stallkit.press.send import LOOK_S, START_S, Readiness, Ready, Sending, Sent, send, wait_until_ready
 from stallkit.settings import configured_policy
 from stallkit.transports.tmux.identity import valid_name
-
-__all__ = ["send_command", "wait_for", "wait_command"]
 
 _SEND_EXITS = {
     Sent.TYPED: Exit.OK,

@@ -20,12 +20,6 @@ from stallkit.press.send import Ready, Sent
 from stallkit.signals.collect import AskedInside
 from stallkit.transports.stream import TerminalReport
 
-__all__ = [
-    "PRINTED",
-    "all_printed",
-    "json_schema",
-]
-
 # --- what commands print ---
 
 _VALUES: Mapping[str, type] = {

@@ -11,8 +11,6 @@ from click.shell_completion import CompletionItem
 
 from stallkit.cli.output import Exit, no_color_option, paint, quiet_option
 
-__all__ = ["GROUPS", "OTHERS", "VerbGroup", "dressed", "grouped", "like"]
-
 # What a person wants to do, in this order, and the verbs for it.  One that stands nowhere is listed under OTHERS.
 GROUPS: Mapping[str, Sequence[str]] = {
     "Look at a session": ("check", "explain", "probe", "demo"),

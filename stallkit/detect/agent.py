@@ -12,8 +12,6 @@ from typing import Collection, Iterable
 import regex
 from attrs import field, frozen
 
-__all__ = ["NO_WORDS", "Agent", "Process", "Resume", "Title", "Vocabulary"]
-
 TIMEOUT_S = 0.01  # for one pattern on one row: ordinary ones take microseconds
 
 

@@ -13,16 +13,6 @@ from stallkit.terminal.screen import Cursor, Screen
 from stallkit.terminal.text import cells, fold, strip
 from stallkit.word_tables import MODELS, Patterns
 
-__all__ = [
-    "Composer",
-    "Written",
-    "names_person",
-    "said_by_person",
-    "talks",
-    "talks_here",
-    "written",
-]
-
 # --- what was said ---
 
 _of = Patterns("prompts")

@@ -18,9 +18,6 @@ from attrs.validators import ge
 
 from stallkit.terminal.keys import Keys
 
-__all__ = ["CHOICE", "RULE", "Button", "Dialog", "Edge", "Element", "FieldSpec", "FieldType", "Role"]
-
-
 RULE = "─"  # stands for a row of nothing but box drawing
 
 

@@ -16,8 +16,6 @@ from stallkit.detect.dialog import CHOICE, RULE, Button, Dialog, Edge, Element, 
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 
-__all__ = ["Option", "PlacedButton", "Reading", "SIDES", "begins_in_sight", "content", "read", "read_among", "read_any"]
-
 SIDES = "│┃|║▌▐▏▕┆╎█"
 JOINTS = "├╠╟┠┣"
 MOST_ROWS = 60  # of a dialog: as many as a command may take, so that no reading is lost for its length

@@ -27,8 +27,6 @@ from stallkit.short_repr import short_repr
 from stallkit.terminal.screen import LITTLE, Region, Screen, as_screen, moved
 from stallkit.word_tables import INTERPRETERS
 
-__all__ = ["Detection", "DetectionRef", "Engine", "Fate", "Match", "Report", "Rule", "SignatureRef", "try_rule"]
-
 _LIVELY = frozenset({State.WORKING, State.IDLE})
 _LIVE = frozenset({"dialog", "options", "hints"})  # parts of which the layout says that they are live
 Finds = Callable[[Clause, Budget], Found]

@@ -23,8 +23,6 @@ from stallkit.terminal.screen import Region, Screen
 from stallkit.terminal.text import cells
 from stallkit.word_tables import Patterns
 
-__all__ = ["PARTS", "Layout", "read_layout"]
-
 PARTS = ("dialog", "options", "hints", "composer", "status", "message", "person")
 _of = Patterns("layout")
 _REACH = 14  # written rows below a composer, at most

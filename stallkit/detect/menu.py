@@ -14,8 +14,6 @@ from stallkit.detect.dialog_parser import SIDES, content
 from stallkit.detect.engine import Detection
 from stallkit.terminal.screen import Screen
 
-__all__ = ["Menu", "bare", "menu_of", "read_menu"]
-
 _MARKS = "❯›▸▶➤➜→●◉❭»>"
 _OPEN = "○◯"  # stand in place of the mark where a row is not selected
 _MARKED = re.compile(rf"(?P<lead>[\s{SIDES}]*)[{_MARKS}][ ]+(?=\S)")

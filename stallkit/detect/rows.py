@@ -11,8 +11,6 @@ from attrs import evolve, field, frozen
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import Patterns
 
-__all__ = ["Box", "Choice", "Group", "Row", "Sort", "boxes", "ends", "fits", "is_prose", "laid_over", "read_row"]
-
 _of = Patterns("layout")
 _WIDE = 160  # characters of a row: a longer one is a text
 _LABEL = 120  # characters of an option

@@ -19,22 +19,6 @@ from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.distributions import EntryPoint, entry_points
 from stallkit.evidence.look import Look
 
-__all__ = [
-    "Claim",
-    "Claims",
-    "Classifier",
-    "ENTRY_POINTS",
-    "MATCHED",
-    "NOBODY",
-    "READS",
-    "SILENT",
-    "Shown",
-    "Sign",
-    "Source",
-    "Weight",
-    "installed_classifier",
-]
-
 
 class Source(StrEnum):
     """Who claims it."""

@@ -15,8 +15,6 @@ from stallkit.evidence.snapshot import KernelFacts, plain
 from stallkit.terminal.screen import only_a_clock
 from stallkit.word_tables import ANY_PROGRAM, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
 
-__all__ = ["motion_claim", "screen_claim"]
-
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
 _WRITTEN = re.compile(r"^[^\n]*\w", re.MULTILINE)

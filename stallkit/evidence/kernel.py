@@ -13,15 +13,6 @@ from stallkit.evidence.look import Look, asks_secret, guessed_kind
 from stallkit.evidence.snapshot import KernelFacts, Member
 from stallkit.word_tables import ASKS_NOTHING, PAGERS, SHELLS
 
-__all__ = [
-    "STILL_S",
-    "foreground_claim",
-    "kernel_claim",
-    "left_claim",
-    "proof_in_s",
-    "read_claim",
-]
-
 # --- reads ---
 
 # In which nothing of the program was on a CPU: longer than a program takes between two polls of something else.

@@ -18,8 +18,6 @@ from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, TtyFacts, 
 from stallkit.terminal.screen import Screen, only_a_clock
 from stallkit.word_tables import RELAYS, SHELLS, Patterns
 
-__all__ = ["Kernel", "Look", "agrees", "asks_secret", "guessed_kind", "names_secret", "speaks_of_secret"]
-
 _of = Patterns("prompts")
 _SECRET_COLUMNS = 200  # of a line's end are looked at: the search is quadratic
 

@@ -19,8 +19,6 @@ from stallkit.terminal.marks import Status
 from stallkit.terminal.marks import plain as one_line
 from stallkit.word_tables import SHELLS
 
-__all__ = ["claims"]
-
 # By `StatusState` and `StatusKind`, which are such words: most looks have no report to import them for.
 _STATES: dict[str, State] = {
     "blocked": State.WAITING,

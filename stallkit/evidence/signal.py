@@ -13,8 +13,6 @@ from attrs import field, frozen
 from stallkit.detect.signature import Kind, State
 from stallkit.json_form import NEWER
 
-__all__ = ["Guard", "Signal", "decisive"]
-
 
 class Guard(StrEnum):
     """What keeps somebody else from saying it in the program's place."""

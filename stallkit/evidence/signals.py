@@ -12,8 +12,6 @@ from stallkit.evidence.look import Look
 from stallkit.evidence.signal import Guard, decisive
 from stallkit.word_tables import SHELLS
 
-__all__ = ["progress_claim", "shell_claim", "signal_claim"]
-
 _WEIGHTS = {Guard.PROCESS: Weight.OWN_WORD, Guard.NAMED: Weight.SIGN, Guard.NONE: Weight.GUESS}
 
 

@@ -16,11 +16,6 @@ from stallkit.terminal.marks import Marks
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import MULTI_CALL
 
-__all__ = [
-    "ProcessFacts",
-    "Snapshot",
-]
-
 # --- what the kernel knows ---
 
 How = Literal["read", "poll", "select", "epoll"]

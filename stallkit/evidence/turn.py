@@ -23,19 +23,6 @@ from stallkit.detect.composer import Composer, written
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import Patterns, compiled, table
 
-__all__ = [
-    "EndedTurn",
-    "LASTING",
-    "TurnOutcome",
-    "class_of",
-    "ended_turn",
-    "last_message",
-    "of_failure",
-    "of_message",
-    "prose",
-    "retrying",
-]
-
 # --- the last message ---
 
 EDGE = "\0"  # in place of a row above which another message stands

@@ -31,8 +31,6 @@ from stallkit.evidence.turn import EndedTurn, ended_turn, of_failure, of_message
 from stallkit.judging.table import Outcome, Row, contradicted, decide, refuted
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["judge", "judged"]
-
 
 def judge(
     detection: Detection,

@@ -14,8 +14,6 @@ from attrs import evolve, frozen
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.evidence.claim import MATCHED, NOBODY, READS, Claim, Claims, Sign, Source, Weight
 
-__all__ = ["ROWS", "Outcome", "Row", "contradicted", "decide", "otherwise", "printed", "refuted"]
-
 SURE, MAYBE = Certainty.SURE, Certainty.MAYBE
 
 

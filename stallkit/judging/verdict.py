@@ -14,8 +14,6 @@ from stallkit.evidence.signal import Guard, Signal
 from stallkit.evidence.turn import EndedTurn
 from stallkit.short_repr import short_repr
 
-__all__ = ["Hung", "Verdict"]
-
 
 @frozen
 class Hung:

@@ -45,23 +45,6 @@ from stallkit.jsonio import TEXTS, closed, keys_of, schema_of, some_of
 from stallkit.toml_file import Lines, TomlError, TomlFile, parse_toml, structured
 from stallkit.word_tables import filled
 
-__all__ = [
-    "AGENT_FORMAT",
-    "Checker",
-    "FORMAT",
-    "RENAMED",
-    "TOP",
-    "agent_files",
-    "agent_schema",
-    "pack_schema",
-    "parse_agent",
-    "parse_agents",
-    "parse_pack",
-    "read_clause",
-    "read_pack",
-    "read_signature",
-]
-
 FORMAT = 1
 
 

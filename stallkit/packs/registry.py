@@ -36,22 +36,6 @@ from stallkit.errors import PackError, PackLoadError
 from stallkit.packs import pack_file
 from stallkit.terminal import keys
 
-__all__ = [
-    "ENTRY_POINTS",
-    "Engine",
-    "EngineOnce",
-    "Installed",
-    "answers",
-    "checked_before",
-    "find",
-    "hookimpl",
-    "installed",
-    "installed_engine",
-    "load_pack",
-    "restored",
-    "through",
-]
-
 # --- parsed before ---
 
 _FILE, _DIGEST = "signatures.toml", sha256().digest_size

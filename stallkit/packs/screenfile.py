@@ -27,8 +27,6 @@ from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import escaped
 from stallkit.toml_file import TomlError, parse_toml
 
-__all__ = ["ScreenFile", "ensure_closed", "front_of", "parse_screen", "read_screen", "render_screen"]
-
 _FENCE = "---"
 _PAIRS = {"size", "cursor"}
 _TEXTS = {"title", "foreground", "program", "version", "captured", "note", "state", "kind"}

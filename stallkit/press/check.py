@@ -33,19 +33,6 @@ from stallkit.terminal.screen import LITTLE, Screen, moved
 from stallkit.transports.base import Moving, Options, Transport, look
 from stallkit.transports.targets import meant_target, open_target
 
-__all__ = [
-    "CheckResult",
-    "Status",
-    "check",
-    "check_async",
-    "check_session",
-    "dismiss",
-    "may_press",
-    "observe",
-    "opened",
-]
-
-
 # Between the two looks that a one-line prompt needs: longer than a progress line rests, short for a person who waits.
 GAP_S = 0.3
 PROOF_S = 3.0  # for the two seconds of `evidence.blocked_read`, from the second look on

@@ -21,8 +21,6 @@ from stallkit.judging.verdict import Verdict
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 
-__all__ = ["Event", "EventLog", "typed"]
-
 
 def typed(given: str | Keys, options: Iterable[Option] = ()) -> str:
     """What is kept of an answer that a person typed: the label of the option that it chooses, else its length.

@@ -31,22 +31,6 @@ from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
 from stallkit.transports.base import Below, Clicks, Moving, Transport, look
 
-__all__ = [
-    "Answer",
-    "End",
-    "Forced",
-    "Outcome",
-    "Pick",
-    "Request",
-    "SEALED",
-    "answer",
-    "commit",
-    "confirm",
-    "is_secret",
-    "press",
-    "rests",
-]
-
 
 @frozen
 class Answer:

@@ -25,17 +25,6 @@ from stallkit.probes.activity import Activity, Connection, ProcessActivity, TcpS
 from stallkit.signals.collect import at_work
 from stallkit.terminal.screen import Screen
 
-__all__ = [
-    "HUNG_AFTER_S",
-    "MAX_GAP_S",
-    "ActivitySample",
-    "TurnCounters",
-    "HangDetector",
-    "hung_now",
-    "activity_sample",
-    "turn_counters",
-]
-
 HUNG_AFTER_S = 180.0
 MAX_GAP_S = 60.0  # between two samples: after a longer one it is not known what happened in between
 TOOL_S = 10.0  # a process that is older is a tool at work; a younger one may be a status line's

@@ -21,24 +21,6 @@ from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 from stallkit.word_tables import INTERPRETERS, SHELLS
 
-__all__ = [
-    "Action",
-    "CAREFUL",
-    "Choose",
-    "Decision",
-    "Escalate",
-    "Ignore",
-    "Interrupt",
-    "OBSERVE",
-    "Policy",
-    "Press",
-    "Restart",
-    "Resume",
-    "Send",
-    "Stop",
-    "Wait",
-]
-
 # --- decisions ---
 
 _ESCAPE = Keys.parse("Escape")

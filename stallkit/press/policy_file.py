@@ -19,20 +19,6 @@ from stallkit.press.policy import CAREFUL, OBSERVE, Policy
 from stallkit.press.rules import CONDITIONS, WORDS, Act, PromptFacts, Rule
 from stallkit.toml_file import Lines, parse_toml, read_settings
 
-__all__ = [
-    "DAEMON",
-    "DAEMON_FILE",
-    "KEYS",
-    "PROFILES",
-    "as_policy",
-    "as_toml",
-    "load_policy",
-    "policy_from",
-    "policy_schema",
-    "policy_table",
-    "rule_for",
-]
-
 _NO_LINES = Lines()
 KEYS = ("format", "name", "profile", "patient", "agents", "trust", "rule")
 PROFILES = {"careful": CAREFUL, "observe": OBSERVE}  # and daemon, below

@@ -14,8 +14,6 @@ from stallkit.evidence.snapshot import KernelFacts, Member, Snapshot, plain
 from stallkit.judging.verdict import Verdict
 from stallkit.word_tables import ASKS_NOTHING, EDITORS, INTERPRETERS, LINE_EDITORS, PAGERS, SHELLS, WRAPPERS
 
-__all__ = ["UNREAD", "came_later", "doubt_of_reader", "is_of", "is_proven", "proven", "unproven"]
-
 UNREAD = "which process reads the terminal is unknown"
 # Seconds by which a program may start after its prompt was printed: a script prints, then starts what reads.
 SLACK_S = 0.25

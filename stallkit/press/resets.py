@@ -14,8 +14,6 @@ from zoneinfo import ZoneInfo
 from stallkit.detect.signature import State
 from stallkit.judging.verdict import Verdict
 
-__all__ = ["reset_time", "resets_at"]
-
 _LEAD = r"\b(?:reset(?:s|ting)?|tr(?:y|ied)\s+again|retry(?:ing)?|available(?:\s+again)?|continuing\s+automatically)"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _CLOCK = re.compile(

@@ -21,8 +21,6 @@ from stallkit.press.reader_check import proven
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 
-__all__ = ["Act", "CONDITIONS", "PromptFacts", "Rule", "Scene", "WORDS"]
-
 
 @frozen
 class PromptFacts:

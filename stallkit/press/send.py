@@ -30,15 +30,6 @@ from stallkit.press.strokes import ENTER, Compose, doubt
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options, Transport, look
 
-__all__ = [
-    "Readiness",
-    "Ready",
-    "Sending",
-    "Sent",
-    "send",
-    "wait_until_ready",
-]
-
 # --- text ---
 
 LOOK_S = 0.5  # between looks while the text is held

@@ -34,19 +34,6 @@ from stallkit.terminal.screen import Screen, selected
 from stallkit.terminal.text import cells, cut
 from stallkit.word_tables import INTERPRETERS
 
-__all__ = [
-    "Compose",
-    "ENTER",
-    "Strokes",
-    "Typing",
-    "choosing",
-    "doubt",
-    "doubt_of_interrupt",
-    "doubt_of_work",
-    "draft",
-    "draft_at_prompt",
-]
-
 # --- keys of an answer ---
 
 ENTER = Keys.parse("Enter")

@@ -27,19 +27,6 @@ from stallkit.probes.foreground_job import settled
 from stallkit.probes.procfs import DIRECTORY, PAGE, PROC, TICKS, ProcEntry, Stat, all_pids, children_of, stat_of
 from stallkit.probes.readers import tty_facts
 
-__all__ = [
-    "Activity",
-    "Connection",
-    "PROCESSES",
-    "ProcessActivity",
-    "Sockets",
-    "Stillness",
-    "TcpSockets",
-    "outgoing",
-    "parsed",
-    "sample",
-]
-
 # --- what is counted ---
 
 PROCESSES = 256  # looked at in one sample

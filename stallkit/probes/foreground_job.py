@@ -31,22 +31,6 @@ from stallkit.probes.threads import TTY, Seen, Threads, keys_alone, may_stand, s
 from stallkit.terminal.marks import Marks
 from stallkit.word_tables import RELAYS, SHELLS, STARTERS
 
-__all__ = [
-    "Entry",
-    "Group",
-    "Groups",
-    "THREADS",
-    "at_rest",
-    "background",
-    "foreground",
-    "groups_now",
-    "present",
-    "probe",
-    "probe_elsewhere",
-    "probed",
-    "settled",
-]
-
 DEADLINE_S = 2.0  # for ps
 RELAYS_IN_A_ROW = 4  # followed at most, as in sudo in script in sudo
 WITH_IT_S = 5.0  # after its own start a relay has started what it shows

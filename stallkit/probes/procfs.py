@@ -20,30 +20,6 @@ from attrs import frozen
 from stallkit.evidence.snapshot import Member, names_of, plain
 from stallkit.word_tables import INTERPRETERS, JAVASCRIPT, RELAYS, SHELLS, STARTERS
 
-__all__ = [
-    "DIRECTORY",
-    "Descriptor",
-    "GONE",
-    "HARMLESS",
-    "PAGE",
-    "PROC",
-    "ProcEntry",
-    "Process",
-    "Stat",
-    "TICKS",
-    "all_pids",
-    "ancestors",
-    "boot_id",
-    "children_of",
-    "device_of",
-    "place_of",
-    "script_path",
-    "stat_of",
-    "takes_commands",
-    "text_of",
-]
-
-
 PROC = "/proc"
 ANCESTORS = 64  # of a process, looked at
 DESCRIPTORS = 256  # looked at in one process

@@ -42,24 +42,6 @@ from stallkit.probes.threads import TTY, Threads
 from stallkit.terminal.marks import Marks, Status, StatusKind, StatusState
 from stallkit.word_tables import RELAYS
 
-__all__ = [
-    "InnerReader",
-    "RELAY",
-    "Reader",
-    "Readers",
-    "Relayed",
-    "holders",
-    "inner_leader",
-    "inner_leader_of",
-    "inner_readers",
-    "reader",
-    "readers",
-    "relay_above",
-    "relayed",
-    "session_on",
-    "tty_facts",
-]
-
 # --- one terminal ---
 
 _PEER = 0x5441  # TIOCGPTPEER of Linux 4.13: the other side of a master, whatever its path is

@@ -21,8 +21,6 @@ from stallkit.evidence.snapshot import KEYS_ALONE_S, How, KernelFacts, Member, S
 from stallkit.probes.procfs import GONE, Descriptor, ProcEntry, Stat, children_of, device_of, text_of
 from stallkit.word_tables import SHELLS, WRAPPERS
 
-__all__ = ["Seen", "Threads", "keys_alone", "may_stand", "standstill", "turns"]
-
 TTY = os.makedev(5, 0)  # /dev/tty: the controlling terminal, which the whole group shares
 
 Watched = Sequence[tuple[int, bool]]  # descriptors, each with whether for input

@@ -19,18 +19,6 @@ from typing import Any, Iterable, Iterator, Sequence
 from stallkit.redact.views import CONTROL, ENDS, HIDDEN, Span, forms, joined, labels, patterns, shapes, views
 from stallkit.terminal.text import replaced
 
-__all__ = [
-    "MASK",
-    "beyond_address",
-    "labelled",
-    "names_secret",
-    "redact",
-    "redact_all",
-    "redact_words",
-    "spans",
-    "without_addresses",
-]
-
 _OF_A_PLACE = ("credential", "token")  # words that also name who has one
 
 _MOST = 400  # characters of a row that are a value

@@ -19,19 +19,6 @@ from attrs import frozen
 from stallkit.terminal.text import cells
 from stallkit.word_tables import Patterns, compiled, table
 
-__all__ = [
-    "CONTROL",
-    "ENDS",
-    "HIDDEN",
-    "Span",
-    "forms",
-    "joined",
-    "labels",
-    "patterns",
-    "shapes",
-    "views",
-]
-
 # --- views of a text ---
 
 HIDDEN = "\ue000"  # in place of what is masked already

@@ -43,25 +43,6 @@ from stallkit.terminal.marks import plain
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import RELAYS, Patterns
 
-__all__ = [
-    "AskedInside",
-    "ENTRY_POINTS",
-    "PROCESSES",
-    "Shown",
-    "asked_inside",
-    "at_work",
-    "command_with_signals",
-    "installed_sources",
-    "last_prompt",
-    "processes_below",
-    "prompt_line",
-    "remove_files",
-    "shown_by",
-    "signals_below",
-    "socket_of",
-    "with_signals",
-]
-
 # --- the processes of a session ---
 
 PROCESSES = 256  # below a session, looked at

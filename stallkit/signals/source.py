@@ -22,20 +22,6 @@ from stallkit.evidence.snapshot import names_of
 from stallkit.probes.procfs import PROC, ProcEntry, Stat, stat_of, text_of
 from stallkit.terminal.marks import plain
 
-__all__ = [
-    "MAX_BYTES",
-    "Publisher",
-    "SignalSource",
-    "Starter",
-    "has_option",
-    "listening_ports",
-    "one_line",
-    "read_json",
-    "tail_of",
-    "write_own",
-]
-
-
 MAX_BYTES = 1_000_000  # of a file that is read
 _ENVIRON = 200_000  # bytes of an environment that are looked at
 _STATUS = 65_536  # bytes: it lists the user's groups

@@ -15,8 +15,6 @@ from attrs import frozen
 
 from stallkit.errors import bad_argument
 
-__all__ = ["KEY_NAMES", "Keys"]
-
 # What xterm sends (ctlseqs, "PC-Style Function Keys") under the names of tmux's manual, section KEY BINDINGS.
 _CURSOR = {"Up": "A", "Down": "B", "Right": "C", "Left": "D", "End": "F", "Home": "H"}
 _BYTES = {

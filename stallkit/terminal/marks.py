@@ -19,8 +19,6 @@ from attrs import evolve, frozen
 from stallkit.terminal.osc_stream import RESET, OscReader
 from stallkit.terminal.text import fold
 
-__all__ = ["Marks", "MarksReader", "Progress", "Status", "StatusKind", "StatusState", "plain"]
-
 MAX_RECORDS = 256  # the protocol's own limit, as are the following
 MAX_KEY, MAX_ID, MAX_APP = 16, 128, 32  # bytes
 MAX_TITLE, MAX_MESSAGE = (256, 192), (2_732, 2_048)  # bytes, encoded and decoded

@@ -12,8 +12,6 @@ import re
 from enum import Enum, auto
 from typing import Iterator
 
-__all__ = ["LIMIT", "RESET", "OscReader"]
-
 LIMIT = 4_096  # bytes of one string, OSC and ST included: what OSC 7501 allows, and plenty for a title
 RESET = b"\x1bc"  # RIS, ECMA-48 8.3.105
 

@@ -15,8 +15,6 @@ from attrs import frozen
 
 from stallkit.terminal.text import strip
 
-__all__ = ["Shades", "read_shades"]
-
 _SGR = re.compile(r"\x1b\[([0-9;:]{0,100})m")
 _WORD = re.compile(r"[^\W_]")
 _BRIGHT_BLACK = 8  # of a palette

@@ -12,8 +12,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Iterable
 
-__all__ = ["cells", "cut", "escaped", "fold", "hides", "replaced", "strip"]
-
 # ECMA-48 (5th edition) 5.4 CSI and 5.6 control strings; 8-bit introducers as in its table 2b.  A control string without
 # an end stops at the end of its line: one broken sequence must not blank the screen after it.
 _SEQUENCE = re.compile(

@@ -32,17 +32,6 @@ from stallkit.terminal.keys import Keys
 from stallkit.testing.example import Example, Judges, Place, entries, pack_of, places, screens_of
 from stallkit.transports.base import Transport
 
-__all__ = [
-    "Session",
-    "Stage",
-    "check_pack",
-    "check_signal",
-    "check_signature",
-    "check_transport",
-    "incomplete",
-    "judges",
-]
-
 
 def check_pack(package: str | Path, among: Sequence[Pack] | None = None) -> int:
     """Check a pack by its own examples; returns how many there were, raises AssertionError naming every failure.

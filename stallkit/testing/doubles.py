@@ -14,8 +14,6 @@ from stallkit.evidence.signal import Signal
 from stallkit.signals.collect import signals_below
 from stallkit.signals.source import Publisher
 
-__all__ = ["FakeClock", "StandIn"]
-
 
 class FakeClock:
     """A clock and its sleep, for functions that take both: ``send(..., clock=clock, sleep=clock.sleep)``.

@@ -22,23 +22,6 @@ from stallkit.packs.screenfile import ensure_closed, parse_screen
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import strip
 
-__all__ = [
-    "Example",
-    "Judges",
-    "difference",
-    "golden",
-    "Place",
-    "entries",
-    "examples",
-    "gives_way",
-    "inline",
-    "pack_of",
-    "places",
-    "screens_of",
-    "text_of",
-    "unfound_under",
-]
-
 _FILE = "signatures.toml"
 
 

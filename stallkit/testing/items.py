@@ -15,8 +15,6 @@ from stallkit.terminal.screen import Screen
 from stallkit.testing.checks import incomplete, judges
 from stallkit.testing.example import Example, Judges, Place, difference, golden, places, text_of
 
-__all__ = ["PackFile"]
-
 _GAP = "a known gap; once it passes, rename it to {}-"
 
 

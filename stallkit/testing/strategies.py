@@ -24,21 +24,6 @@ from stallkit.terminal.keys import KEY_NAMES, Key, Keys
 from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.terminal.text import cells
 
-__all__ = [
-    "Case",
-    "FORMS",
-    "Physical",
-    "WORDS",
-    "cases",
-    "dressed",
-    "keys",
-    "near_misses",
-    "packs",
-    "prompt_screens",
-    "screens",
-]
-
-
 _SCROLLBACK = [
     "Reading package lists... Done",
     "drwxr-xr-x 2 dev dev 4096 Nov  2 10:11 src",

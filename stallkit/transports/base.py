@@ -12,19 +12,6 @@ from stallkit.errors import SessionGone
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.keys import Keys
 
-__all__ = [
-    "Moving",
-    "Below",
-    "Clicks",
-    "Closing",
-    "OpenTransport",
-    "Options",
-    "Presence",
-    "Transport",
-    "closing_of",
-    "look",
-]
-
 DEADLINE_S = 2.0  # for every external call: a stopped tmux server hangs its clients forever
 
 

@@ -14,8 +14,6 @@ from stallkit.errors import TransportUnavailable, bad_argument
 from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.terminal.text import cells, strip
 
-__all__ = ["Emulator", "GhosttyEmulator", "checked_size"]
-
 MAX_SIDE = 2_000  # cells; a wall of screens has fewer, and a mistyped size must not fill the memory
 # Lines.  Below about 1,500, libghostty takes a new page for every line that scrolls, and is 15 times as slow; above, it
 # reuses one page: under 1 MB a session, whatever the number (measured with 0.1.3).

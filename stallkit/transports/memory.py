@@ -12,8 +12,6 @@ from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing
 
-__all__ = ["MemoryTransport"]
-
 _READS = KernelFacts(listening=True, how="read", foreground="script")
 
 

@@ -22,7 +22,6 @@ from stallkit.transports.pty import CHUNK, LOOK_BYTES, LOOK_S, refuse_if_changed
 if TYPE_CHECKING:
     import pexpect
 
-__all__ = ["PexpectTransport"]
 
 KEPT = 1_000_000  # characters or bytes that a look read and no `expect` took yet; older text is dropped
 

@@ -27,8 +27,6 @@ from stallkit.terminal.screen import Screen
 from stallkit.transports.base import DEADLINE_S, Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 
-__all__ = ["PtyTransport"]
-
 CHUNK = 65_536  # bytes a read; Linux returns 4,096 at most
 LOOK_BYTES = 1_000_000  # read in one look: a flood of 30 MB/s and more must not delay the caller ...
 LOOK_S = 0.05  # ... nor must output that is slow to draw, such as many short lines

@@ -29,8 +29,6 @@ from stallkit.transports.base import Closing
 from stallkit.transports.emulator import Emulator, GhosttyEmulator, checked_size
 from stallkit.transports.pty import refuse_if_changed
 
-__all__ = ["StreamTransport", "TerminalReport", "report"]
-
 
 @frozen
 class TerminalReport:

@@ -20,9 +20,6 @@ from stallkit.terminal.screen import Screen
 from stallkit.transports.base import Closing, OpenTransport, Options, Transport, closing_of
 from stallkit.transports.tmux.pane import TmuxTransport
 
-__all__ = ["ENTRY_POINTS", "SavedTransport", "meant_target", "open_target", "schemes"]
-
-
 ENTRY_POINTS = "stallkit.transports"
 
 

@@ -14,7 +14,7 @@ from recordings import write
 from started import House
 from terminals import HEARD, OnTerminal, Server
 
-from stallkit.cli.common import shown
+from stallkit.cli.output import shown
 from stallkit.errors import StallkitError
 from stallkit.terminal.text import escaped
 

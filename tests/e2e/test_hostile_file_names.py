@@ -10,7 +10,7 @@ from terminals import Server, wait_for
 
 from stallkit import Engine
 from stallkit.cli.check_commands import as_lines
-from stallkit.cli.common import shown
+from stallkit.cli.output import shown
 from stallkit.detect.signature import State
 from stallkit.press.check import check_session
 from stallkit.press.events import EventLog

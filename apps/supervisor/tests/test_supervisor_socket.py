@@ -23,8 +23,7 @@ from stallkit_supervisor.supervisor_socket import answering, events, remove_dead
 from supervised import EAGER, PATIENCE_S
 from terminals import wait_for
 
-from stallkit.daemon import DaemonGone, DaemonRefused
-from stallkit.daemon_socket import ask, stream
+from stallkit.daemon_socket import DaemonGone, DaemonRefused, ask, stream
 from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.registry import installed_engine
 from stallkit.press.policy import OBSERVE

@@ -28,21 +28,6 @@ from attrs import frozen
 from stallkit.errors import CaptureTimeout, SessionGone, TransportError, TransportUnavailable
 from stallkit.transports.base import DEADLINE_S, Options
 
-__all__ = [
-    "Answer",
-    "EXITED",
-    "NoServer",
-    "NoSessions",
-    "Server",
-    "ServerExited",
-    "TmuxSession",
-    "DeferredCommand",
-    "failure",
-    "lost_socket",
-    "not_installed",
-    "quoted",
-]
-
 EXITED = "server exited unexpectedly"  # what a client prints that lost its server
 _NO_SERVER = re.compile(r"no server running|error connecting to .*\((?:No such file or directory|Connection refused)\)")
 _NO_TARGET = re.compile(r"can't find (?:pane|session|window)")

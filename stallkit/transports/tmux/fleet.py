@@ -33,8 +33,6 @@ from stallkit.transports.tmux.format import (
 )
 from stallkit.transports.tmux.identity import Identity
 
-__all__ = ["Fleet", "Look", "Row", "Said", "Sweep", "listed", "looks", "to_list", "to_look"]
-
 _PLACE = ("#{window_index},#{pane_index}", "#{session_name}")
 _ANY = "%ANY"  # stands for a pane
 _PARTS = len(LOOK) + len(_PLACE)  # of the line of one pane; the captures follow it

@@ -16,27 +16,6 @@ from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.terminal.text import strip
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
-__all__ = [
-    "CLICKS",
-    "DRAWN",
-    "FOLDER",
-    "FORMAT",
-    "Frame",
-    "HELD",
-    "LOOK",
-    "PRESSED",
-    "PRINTED",
-    "SEALED",
-    "fields_of",
-    "identity_of",
-    "lines_of",
-    "look_commands",
-    "pressed",
-    "screen_of",
-    "snapshot_of",
-    "wraps",
-]
-
 # A screen, without its text.
 DRAWN = ("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "pane_width", "pane_height", "history_size")
 _TAKES_KEYS = ("pane_dead", "pane_in_mode", "pane_synchronized", "pane_input_off")

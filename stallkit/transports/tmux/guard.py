@@ -17,8 +17,6 @@ from attrs import evolve, field, frozen
 from stallkit.terminal.text import strip
 from stallkit.transports.tmux.format import HELD, Frame, fields_of, lines_of, look_commands
 
-__all__ = ["PaneGuard", "complete", "guarded_look", "guarded_parts"]
-
 MOVING_ROWS = 4  # at most: a spinner with its counter, a bullet that blinks, a tip that gives way to another
 _ACTIVITY = ("window_panes", "window_activity")  # the second of the wall clock with the latest output of any pane
 

@@ -12,8 +12,6 @@ from attrs import frozen
 
 from stallkit.probes.procfs import Process, Stat, stat_of
 
-__all__ = ["FIELDS", "IDENTITY", "Identity", "ServerIdentity", "valid_name"]
-
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 FIELDS = ("pid", "start_time", "pane_id", "pane_pid")  # as tmux calls them

@@ -46,13 +46,6 @@ from stallkit.transports.tmux.format import (
 )
 from stallkit.transports.tmux.guard import PaneGuard, complete, guarded_look, guarded_parts
 
-__all__ = [
-    "DRAINED",
-    "PanePipe",
-    "TmuxTransport",
-    "pipe_into",
-]
-
 # --- listening ---
 
 CHUNK = 65_536  # bytes a read: the pipe's capacity

@@ -13,8 +13,8 @@ from typing import Any, Iterator, Sequence
 import click
 from attrs import evolve, frozen
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import Exit, progress, say
+from stallkit.cli.common import print_json
+from stallkit.cli.output import Exit, progress, say, shown
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError

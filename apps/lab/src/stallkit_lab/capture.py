@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import TARGET, print_json, reach, session_options, shown
-from stallkit.cli.output import say
+from stallkit.cli.common import TARGET, print_json, reach, session_options
+from stallkit.cli.output import say, shown
 from stallkit.detect.signature import Kind, State
 from stallkit.errors import StoreError
 from stallkit.evidence.snapshot import Snapshot

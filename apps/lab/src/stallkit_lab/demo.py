@@ -20,8 +20,8 @@ import click
 from attrs import define, evolve, frozen
 from rich.progress import Progress
 
-from stallkit.cli.common import engine, print_json, shown
-from stallkit.cli.output import Exit, hanging, paint, plain_console, quiet
+from stallkit.cli.common import engine, print_json
+from stallkit.cli.output import Exit, hanging, paint, plain_console, quiet, shown
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import State
 from stallkit.errors import TransportUnavailable

@@ -16,8 +16,8 @@ from attrs import frozen
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import page_table, wide_console
+from stallkit.cli.common import print_json
+from stallkit.cli.output import page_table, shown, wide_console
 from stallkit.detect.signature import Pack, Signature
 from stallkit.errors import UnknownName
 from stallkit.packs.registry import installed_engine

@@ -6,7 +6,7 @@ from typing import Sequence
 
 import click
 
-from stallkit.cli.common import shown
+from stallkit.cli.output import shown
 from stallkit.detect.signature import State
 
 STATES = [state.value for state in State if state not in (State.GONE, State.UNKNOWN)]  # that a signature may have

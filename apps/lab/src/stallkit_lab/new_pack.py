@@ -23,8 +23,8 @@ from typing import Iterator, Sequence
 import click
 from attrs import asdict, frozen
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import say
+from stallkit.cli.common import print_json
+from stallkit.cli.output import say, shown
 from stallkit.packs.pack_file import agent_schema, pack_schema
 from stallkit.packs.registry import find
 from stallkit.packs.screenfile import read_screen

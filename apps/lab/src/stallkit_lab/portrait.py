@@ -14,8 +14,8 @@ from attrs import evolve, frozen
 from rich.console import Console
 from rich.text import Text
 
-from stallkit.cli.common import SIGNATURE, print_json, shown
-from stallkit.cli.output import plain_console, quiet
+from stallkit.cli.common import SIGNATURE, print_json
+from stallkit.cli.output import plain_console, quiet, shown
 from stallkit.detect.engine import Match, Rule
 from stallkit.detect.signature import NEVER_PRESSED, Signature
 from stallkit.errors import UnknownName

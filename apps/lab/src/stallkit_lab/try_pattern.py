@@ -13,8 +13,8 @@ import click
 import regex
 from attrs import field, frozen
 
-from stallkit.cli.common import engine, print_json, shown
-from stallkit.cli.output import Exit
+from stallkit.cli.common import engine, print_json
+from stallkit.cli.output import Exit, shown
 from stallkit.detect.engine import Engine, Fate, Rule, try_rule
 from stallkit.detect.matcher import TIMEOUT_S, Budget, find, last_in, region
 from stallkit.detect.signature import Clause, Kind, Pack, Signature, State

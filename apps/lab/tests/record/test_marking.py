@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from stallkit_lab.record.marking import Listener, MarkKeys, Typed, give
 from stallkit_lab.record.recording import LETTERS
 
-from stallkit.daemon import DaemonRefused
-from stallkit.daemon_socket import ask
+from stallkit.daemon_socket import DaemonRefused, ask
 from stallkit.errors import SessionGone, StoreError, TransportError
 
 

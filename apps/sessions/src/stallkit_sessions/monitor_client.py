@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stallkit import daemon, daemon_socket, private
 from stallkit.config import state_dir
+from stallkit.daemon_socket import DaemonError
 from stallkit.errors import StoreError
 
 LOCK, SOCKET, LOG = "warden.lock", "warden.sock", "monitor.log"  # the first version's names
@@ -21,7 +22,7 @@ def ensure(folder: Path | None = None) -> None:
     try:
         private.folder(folder)
         daemon.start("stallkit_sessions.monitor", str(folder), log=folder / LOG)
-    except daemon.DaemonError as error:
+    except DaemonError as error:
         if not held(folder):  # another may have been started at the same time
             raise StoreError("monitor", str(folder), error.why, todo) from error
     except OSError as error:
@@ -35,7 +36,7 @@ def ask(folder: Path | None = None, answer_s: float = ANSWER_S) -> bool:
         return False
     try:
         return bool(daemon_socket.ask(folder / SOCKET, {"do": "settle"}, answer_s).get("settled"))
-    except daemon.DaemonError:  # the previous version answers differently
+    except DaemonError:  # the previous version answers differently
         return False
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from stallkit.cli.common import must_be_there, shown
+from stallkit.cli.common import must_be_there
+from stallkit.cli.output import shown
 from stallkit.errors import StartRefused
 from stallkit_wrap.relay.driver import NOT_STARTED, wrap
 from stallkit_wrap.relay.terminals import end_as

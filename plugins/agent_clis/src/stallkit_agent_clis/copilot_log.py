@@ -16,8 +16,6 @@ from attrs import evolve
 
 from stallkit.signals import Guard, Kind, Publisher, Signal, State, one_line, tail_of
 
-__all__ = ["SOURCE", "CopilotSession"]
-
 _WORKS = (
     "user.message",
     "assistant.turn_start",

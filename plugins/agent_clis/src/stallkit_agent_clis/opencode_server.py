@@ -16,8 +16,6 @@ from attrs import frozen
 
 from stallkit.signals import Guard, Kind, Publisher, Signal, State, has_option, listening_ports, one_line, write_own
 
-__all__ = ["SOURCE", "OpenCodeServer"]
-
 ANSWER_S = 0.5  # of a server on the same machine
 ANSWER_BYTES = 1_000_000  # of an answer that is read
 PORTS = 4  # of one process, asked

@@ -18,8 +18,6 @@ from attrs import field, frozen
 from stallkit.signals import Kind, Publisher, one_line, tail_of, write_own
 from stallkit_claude_code import hook_program
 
-__all__ = ["EVENTS", "Hook", "last_hook", "settings_in"]
-
 EVENTS = ("PermissionRequest", "Notification", "Stop", "StopFailure", "UserPromptSubmit", "PostToolUse")
 TIMEOUT_S = 5  # after which Claude Code gives up on one
 _FOLDERS, _SETTINGS, _SAID = "hooks", "settings.json", "said.jsonl"  # hooks/ID is the folder of a start

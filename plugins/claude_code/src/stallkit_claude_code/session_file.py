@@ -13,8 +13,6 @@ from typing import Any, Iterator, Sequence
 from stallkit.signals import Guard, Kind, Publisher, Signal, State, has_option, one_line, read_json
 from stallkit_claude_code.hooks import Hook, last_hook, settings_in
 
-__all__ = ["SOURCE", "ClaudeSession"]
-
 _STATES = {"idle": State.IDLE, "busy": State.WORKING, "shell": State.IDLE, "waiting": State.WAITING}
 LAG_S = 3.0  # of the file behind a hook: 0.3 to 0.8 s were measured
 _KINDS = {"permission prompt": Kind.PERMISSION, "input needed": Kind.QUESTION}

@@ -19,8 +19,6 @@ from stallkit.word_tables import ANY_PROGRAM, ASKS_NOTHING, EDITORS, PAGERS, SHE
 from stallkit_form.features import features
 from stallkit_form.regression import Regression, shipped
 
-__all__ = ["SORTS", "STATES", "asked", "form_claim"]
-
 STATES = (State.WAITING, State.IDLE, State.WORKING, State.ENDED)  # a limit is told by words alone
 # What sort of answer a prompt calls for, and the kind that stands for it.
 SORTS = {"secret": Kind.SECRET, "choice": Kind.SELECT, "line": Kind.TEXT, "key": Kind.TUI}

@@ -17,8 +17,6 @@ from stallkit.evidence.snapshot import Snapshot
 from stallkit.terminal.screen import Screen
 from stallkit.word_tables import INTERPRETERS, RELAYS, SHELLS
 
-__all__ = ["features", "tokens"]
-
 _ROWS = 24  # written rows of a screen that are looked at, upwards from the last
 _NEAR = 6  # of these, rows at the end
 _SHAPE = 16  # characters of the shape of a prompt

@@ -12,8 +12,6 @@ from typing import Iterable, Mapping
 
 from attrs import field, frozen
 
-__all__ = ["Regression", "parse", "shipped"]
-
 
 @frozen
 class Regression:

@@ -15,8 +15,8 @@ from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import Exit, page_table, plain_console, quiet, ruled, wide_console
+from stallkit.cli.common import print_json
+from stallkit.cli.output import Exit, page_table, plain_console, quiet, ruled, shown, wide_console
 from stallkit.errors import StoreError
 from stallkit.jsonio import unstructure
 from stallkit.packs.registry import installed_engine

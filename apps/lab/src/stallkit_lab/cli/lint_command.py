@@ -9,8 +9,8 @@ from typing import Callable, Sequence
 import click
 from rich.table import Table
 
-from stallkit.cli.common import PACK, print_json, shown
-from stallkit.cli.output import Exit, colours, plain_console, progress
+from stallkit.cli.common import PACK, print_json
+from stallkit.cli.output import Exit, colours, plain_console, progress, shown
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed
 from stallkit_lab.corpus_lines import Case

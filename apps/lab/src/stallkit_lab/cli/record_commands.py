@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from stallkit.cli.common import Duration, must_be_there, print_json, session_options, shown
-from stallkit.cli.output import note, say
+from stallkit.cli.common import Duration, must_be_there, print_json, session_options
+from stallkit.cli.output import note, say, shown
 from stallkit.errors import StallkitError, StoreError
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options

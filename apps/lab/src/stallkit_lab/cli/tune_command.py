@@ -9,8 +9,8 @@ import click
 from rich.measure import Measurement
 from rich.table import Table
 
-from stallkit.cli.common import SIGNATURE, print_json, shown
-from stallkit.cli.output import Exit, page_table, plain_console, progress, ruled
+from stallkit.cli.common import SIGNATURE, print_json
+from stallkit.cli.output import Exit, page_table, plain_console, progress, ruled, shown
 from stallkit.detect.engine import Rule
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import Engine, installed_engine

@@ -21,8 +21,7 @@ from attrs import frozen
 
 from stallkit import private
 from stallkit.config import state_dir
-from stallkit.daemon import DaemonGone, DaemonRefused, DaemonSilent
-from stallkit.daemon_socket import Progress, Server, ask, listens
+from stallkit.daemon_socket import DaemonGone, DaemonRefused, DaemonSilent, Progress, Server, ask, listens
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit_lab.record.recording import LETTERS, encode_marker, read_marker
 

@@ -17,8 +17,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import engine, print_json, shown
-from stallkit.cli.output import Exit, plain_console, progress
+from stallkit.cli.common import engine, print_json
+from stallkit.cli.output import Exit, plain_console, progress, shown
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import StallkitError

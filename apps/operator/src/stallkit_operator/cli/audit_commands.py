@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import print_json, shown
-from stallkit.cli.output import Exit
+from stallkit.cli.common import print_json
+from stallkit.cli.output import Exit, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir
 from stallkit_operator.audit import AuditLog, Report

@@ -22,8 +22,7 @@ from textual.coordinate import Coordinate
 from textual.css.query import NoMatches
 from textual.widgets import DataTable, Input, Static
 
-from stallkit.cli.common import shown
-from stallkit.cli.output import hanging, plain_console
+from stallkit.cli.output import hanging, plain_console, shown
 from stallkit.errors import StallkitError
 from stallkit_operator.board import Row, name_of
 from stallkit_operator.cli.dashboard_desk import Board, Desk

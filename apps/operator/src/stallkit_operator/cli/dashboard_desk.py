@@ -17,7 +17,8 @@ from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import Register, RunningSession
 from stallkit_supervisor.cli.status_commands import noted, told_of, watched_rows
 
-from stallkit.cli.common import engine, shown
+from stallkit.cli.common import engine
+from stallkit.cli.output import shown
 from stallkit.config import sandboxes_file, sessions_file
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import Engine

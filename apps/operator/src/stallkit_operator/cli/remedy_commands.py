@@ -14,8 +14,8 @@ from typing import NoReturn
 import click
 
 from stallkit import private
-from stallkit.cli.common import engine, print_json, shown
-from stallkit.cli.output import Exit, may_ask, no_input_option
+from stallkit.cli.common import engine, print_json
+from stallkit.cli.output import Exit, may_ask, no_input_option, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, proxies_file, queue_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError

@@ -16,8 +16,8 @@ from stallkit_sessions.model import Session
 from stallkit_sessions.ports import any_free
 
 from stallkit import private
-from stallkit.cli.common import engine, print_json, shown
-from stallkit.cli.output import Exit, may_ask, no_input_option
+from stallkit.cli.common import engine, print_json
+from stallkit.cli.output import Exit, may_ask, no_input_option, shown
 from stallkit.cli.press_commands import wait_for
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import proxies_file, queue_file, sandboxes_file, stuck_dir

@@ -14,7 +14,8 @@ from stallkit_supervisor.notify.channels import SHOWN, Shown, open_notifier
 from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit import private
-from stallkit.cli.common import Duration, config_option, engine, session_options, shown
+from stallkit.cli.common import Duration, config_option, engine, session_options
+from stallkit.cli.output import shown
 from stallkit.config import queue_file, sandboxes_file, state_dir, stuck_dir
 from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed_engine

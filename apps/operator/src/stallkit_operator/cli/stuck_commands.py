@@ -19,8 +19,8 @@ from stallkit_sessions.cli import named_sessions
 from stallkit_sessions.model import ExitRecord
 from stallkit_supervisor.cli.watch_table import middle_cut
 
-from stallkit.cli.common import Name, engine, print_json, reach, shown
-from stallkit.cli.output import Exit, hanging, plain_console
+from stallkit.cli.common import Name, engine, print_json, reach
+from stallkit.cli.output import Exit, hanging, plain_console, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import audit_dir, queue_file
 from stallkit.errors import SessionGone, StoreError

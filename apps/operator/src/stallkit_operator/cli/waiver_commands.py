@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from stallkit.cli.common import Duration, print_json, shown
-from stallkit.cli.output import Exit
+from stallkit.cli.common import Duration, print_json
+from stallkit.cli.output import Exit, shown
 from stallkit.config import audit_dir, waivers_file
 from stallkit.errors import StallkitError
 from stallkit.terminal.text import escaped

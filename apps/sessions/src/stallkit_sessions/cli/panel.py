@@ -12,8 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import shown
-from stallkit.cli.output import page_table, plain_console
+from stallkit.cli.output import page_table, plain_console, shown
 from stallkit.durations import in_words
 from stallkit.json_form import SPREAD, alike
 from stallkit.jsonio import dump

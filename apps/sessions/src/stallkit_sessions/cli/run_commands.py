@@ -14,8 +14,8 @@ from rich.text import Text
 from stallkit_wrap.askpass.launcher import environment as askpass_environment
 from stallkit_wrap.relay.driver import NOT_STARTED
 
-from stallkit.cli.common import Duration, Name, env_options, must_be_there, print_json, shown, variables
-from stallkit.cli.output import Exit, may_ask, no_input_option, note, plain_console, progress
+from stallkit.cli.common import Duration, Name, env_options, must_be_there, print_json, variables
+from stallkit.cli.output import Exit, may_ask, no_input_option, note, plain_console, progress, shown
 from stallkit.distributions import offered
 from stallkit.errors import SessionGone, TransportError, UnknownProgram
 from stallkit.terminal.keys import Keys

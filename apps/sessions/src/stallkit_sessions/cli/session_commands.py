@@ -21,10 +21,9 @@ from stallkit.cli.common import (
     policy_option,
     print_json,
     session_options,
-    shown,
     variables,
 )
-from stallkit.cli.output import Exit, exit_of, hanging, page_table, say, wide_console
+from stallkit.cli.output import Exit, exit_of, hanging, page_table, say, shown, wide_console
 from stallkit.cli.press_commands import wait_for
 from stallkit.config import event_log, sessions_file
 from stallkit.distributions import offered

@@ -21,8 +21,7 @@ from stallkit_wrap.relay.driver import wrapped
 
 from stallkit import daemon, private
 from stallkit.config import runs_dir
-from stallkit.daemon import DaemonError, DaemonGone, DaemonRefused, DaemonSilent
-from stallkit.daemon_socket import ANSWER_S, listens, stream
+from stallkit.daemon_socket import ANSWER_S, DaemonError, DaemonGone, DaemonRefused, DaemonSilent, listens, stream
 from stallkit.errors import SessionGone, StoreError, TransportError
 from stallkit.redact.redact import redact_all, redact_words
 from stallkit.signals.collect import command_with_signals, remove_files

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import TARGET, print_json, shown
-from stallkit.cli.output import Exit, progress, wide_console
+from stallkit.cli.common import TARGET, print_json
+from stallkit.cli.output import Exit, progress, shown, wide_console
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName

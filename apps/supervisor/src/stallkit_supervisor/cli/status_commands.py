@@ -15,8 +15,8 @@ from typing import Any, Collection, Iterator, Mapping
 
 import click
 
-from stallkit.cli.common import TARGET, Duration, print_json, session_options, shown, warn_unwritable
-from stallkit.cli.output import PIPE, Exit, hanging, note, page, paint, plain_console, say
+from stallkit.cli.common import TARGET, Duration, print_json, session_options, warn_unwritable
+from stallkit.cli.output import PIPE, Exit, hanging, note, page, paint, plain_console, say, shown
 from stallkit.cli.verb_group import like
 from stallkit.config import store_file
 from stallkit.daemon_socket import DaemonSilent

@@ -18,8 +18,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, print_json, session_options, shown
-from stallkit.cli.output import Exit, plain_console
+from stallkit.cli.common import POLICY, TARGET, Duration, config_option, log_option, print_json, session_options
+from stallkit.cli.output import Exit, plain_console, shown
 from stallkit.config import FILE, event_log, store_file, user_config
 from stallkit.daemon_socket import DaemonSilent
 from stallkit.distributions import offered

@@ -13,8 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from stallkit.cli.common import shown
-from stallkit.cli.output import hanging, plain_console
+from stallkit.cli.output import hanging, plain_console, shown
 from stallkit.durations import in_words
 from stallkit.press.events import Event
 from stallkit.terminal.text import cells, cut

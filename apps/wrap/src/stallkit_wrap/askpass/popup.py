@@ -18,8 +18,7 @@ from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 from attrs import asdict, field, frozen
 
-from stallkit.daemon import DaemonError
-from stallkit.daemon_socket import Progress, listens
+from stallkit.daemon_socket import DaemonError, Progress, listens
 from stallkit.daemon_socket import Server as SocketServer
 from stallkit.daemon_socket import ask as request
 from stallkit.errors import TransportError, TransportUnavailable
