@@ -253,7 +253,7 @@ def explain_command(
     Exit codes: 0 shown; 1 could not look; 4 it ended.
     Example:    stallkit explain tmux:worker1
                 stallkit explain tmux:worker1 --layout
-                tmux capture-pane -p | stallkit explain -
+                tmux capture-pane -pe | stallkit explain -
     """
     if parts and everything:
         raise click.UsageError("--layout shows no signatures: leave out --all")

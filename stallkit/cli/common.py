@@ -279,7 +279,7 @@ def reach(
     Raises click.UsageError for a target that cannot be read.
     """
     if target == "-":
-        must_be_piped("a screen", "tmux capture-pane -p")
+        must_be_piped("a screen", "tmux capture-pane -pe")
         return SavedTransport.of_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
     if or_path and ":" not in target and Path(target).exists():
         target = f"file:{target}"
