@@ -1,7 +1,8 @@
 """From terminal text to plain characters, and how many cells those take.
 
-`strip` removes control sequences; `fold` makes blanks and tabs plain blanks; `hides` says whether there are others than
-it seems; `cells` and `cut` count terminal columns; `escaped` makes what is left safe to show.
+`strip` removes control sequences; `painted` draws frames that are letters; `fold` makes blanks and tabs plain blanks;
+`hides` says whether there are others than it seems; `cells` and `cut` count terminal columns; `escaped` makes what is
+left safe to show.
 All take any string and never raise.
 """
 
@@ -25,6 +26,11 @@ _SEQUENCE = re.compile(
     re.VERBOSE,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+# DEC's line drawing, as a VT100 has it: letters between SO and SI.
+_PAINTED = re.compile(r"\x0e([^\x0f]*)")
+_PAINT = re.compile(r"\x1b\[[0-9;:]*m|[`-~]")
+_DRAWING = str.maketrans("`afgijklmnopqrstuvwxyz{|}~", "◆▒°±␤┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 
 _ERASED = re.compile(r"(?:\x1b\[|\x9b)2K")  # the line is blank again
 _REST_ERASED = re.compile(r"(?:\x1b\[|\x9b)0?K")  # and from the cursor on
@@ -63,6 +69,21 @@ def strip(text: str) -> str:
     if _CONTROL.search(text) is None:
         return text
     return _SEQUENCE.sub("", text)
+
+
+def painted(text: str) -> str:
+    r"""Text in which frames are drawn that a capture has as letters between SO and SI; colours among them stay.
+
+    >>> painted("\x0elqk\x0f OK")
+    '┌─┐ OK'
+    """
+    if "\x0e" not in text:
+        return text
+    return _PAINTED.sub(lambda part: _PAINT.sub(_drawn, part[1]), text).replace("\x0f", "")
+
+
+def _drawn(found: re.Match[str]) -> str:
+    return found[0].translate(_DRAWING) if len(found[0]) == 1 else found[0]
 
 
 def fold(text: str) -> str:

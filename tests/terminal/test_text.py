@@ -7,7 +7,7 @@ from itertools import accumulate, chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.terminal.text import cells, cut, escaped, fold, replaced, strip
+from stallkit.terminal.text import cells, cut, escaped, fold, painted, replaced, strip
 
 # Text in which control sequences, broken ones too, are as likely as letters.
 SEQUENCES = ["\x1b", "\x1b[", "\x1b[1m", "\x1b[2K", "\x1b[K", "\x1b]0;t", "\x1bP", "\x1b\\", "\x9b", "\x9d", "\x9c"]
@@ -77,6 +77,13 @@ def test_what_is_left_of_a_text() -> None:
     assert {raw: fold(raw) for raw in FOLDED} == FOLDED
     assert {text: cells(text) for text in CELLS} == CELLS
     assert {(text, column): cut(text, column) for text, column in CUT} == CUT
+
+
+def test_only_what_stands_between_shifts_is_painted() -> None:
+    frame = "\x0elq\x1b[1mk\x1b[0m\nx\x0f mail \x0ex\x0f"
+    assert painted(frame) == "┌─\x1b[1m┐\x1b[0m\n│ mail │", "colours have letters, too; a row may end before its shift"
+    assert painted("lqk \x1b[1m mqj") == "lqk \x1b[1m mqj"
+    assert painted("\x0eq") == "─", "what has no end is painted to the end"
 
 
 @examples

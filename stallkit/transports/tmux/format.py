@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from stallkit.evidence.snapshot import ProcessFacts, Snapshot
 from stallkit.terminal.screen import Screen, join_wraps
-from stallkit.terminal.text import strip
+from stallkit.terminal.text import painted, strip
 from stallkit.transports.tmux.identity import FIELDS, Identity
 
 # A screen, without its text.
@@ -114,7 +114,7 @@ def screen_of(fields: Mapping[str, str], title: str, lines: Sequence[str]) -> Sc
         rows, cursor = join_wraps(rows, wrapped, cursor)
     alternate = fields["alternate_on"] == "1"
     return Screen.from_text(
-        "\n".join(rows),
+        painted("\n".join(rows)),
         cursor=cursor,
         size=(width, height),
         cursor_visible=fields["cursor_flag"] == "1",

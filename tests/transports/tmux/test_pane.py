@@ -79,6 +79,15 @@ def test_colours_are_seen_in_a_pane_and_in_a_terminal_of_our_own(server: Server)
     assert verdict.state is State.WAITING and "structural" in verdict.reasons[0], verdict
 
 
+def test_frames_in_the_locale_c_are_drawn_and_a_press_compares_the_letters(server: Server) -> None:
+    transport = server.start("frames", "env", "LC_ALL=C", "dialog", "--yesno", "Go on?", "7", "30", shows="Go on?")
+    seen = transport.capture()
+    assert "┌─" in seen.screen.text and "lqq" not in seen.screen.text
+    assert "lqq" in server.tmux("capture-pane", "-p", "-t", "=frames:")
+    transport.send(Keys.parse("Enter"), seen)
+    wait_for(lambda: not transport.capture().alive, "its end")
+
+
 def test_full_rows_the_cursors_visibility_and_the_alternate_screen(server: Server) -> None:
     script = f"printf '{'x' * 40}\\r\\n{'y' * 40}\\r\\nlast? '; exec cat"
     seen = server.wait(server.start("rows", "sh", "-c", script, size=(40, 10)), "last?")
