@@ -237,7 +237,8 @@ class _Reader:
             return False
         if _of.searches.match(first) or (written and self.rows[written[0][0]].sort is Sort.SPINNER):
             return False
-        if _of.sign.match(first) or _of.placeholder.match(first) or (written and written[0][0] in self.shades.dim):
+        stands_in = place.drawn != "bar" and bool(written) and written[0][0] in self.shades.dim  # for a text
+        if _of.sign.match(first) or _of.placeholder.match(first) or stands_in:
             return True
         footed = self._is_footed(below[:6])
         if not written:

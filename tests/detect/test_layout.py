@@ -150,6 +150,8 @@ def test_colours_say_what_is_selected_and_what_stands_in_place_of_a_text() -> No
     field = "Done.\n\n╭─────────────────╮\n│ {}Anything goes{}   │\n╰─────────────────╯"
     assert layout(field.format("\x1b[2m", "\x1b[0m")).text("composer") == "Anything goes"
     assert not layout(field.format("", "")).parts.get("composer")
+    answered = "│\n◇  Delete it?\n│  \x1b[2mYes\x1b[22m\n"
+    assert not layout(answered).parts.get("composer"), "what was answered is dim, too"
 
 
 def test_few_rows_stand_below_what_is_written_but_for_completions() -> None:
