@@ -19,7 +19,9 @@ from typing import Callable
 from timing import interleaved, table
 
 from stallkit import Clause, Engine, Pack, Screen, Signature
+from stallkit.detect.layout import read_layout
 from stallkit.detect.matcher import last_in
+from stallkit.detect.rows import read_row
 
 CORPUS = sorted((Path(__file__).parent.parent / "tests" / "corpus").glob("*.jsonl"))
 
@@ -106,7 +108,9 @@ def _all_new(engine: Engine, shown: list[Screen]) -> None:
 
 
 def forget(engine: Engine) -> None:
-    """Forget what rows and regions of earlier screens had."""
+    """Forget what rows, regions and layouts of earlier screens had."""
+    read_row.cache_clear()
+    read_layout.cache_clear()
     last_in.cache_clear()
     engine._keywords._row.cache_clear()
 

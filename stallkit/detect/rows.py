@@ -15,6 +15,9 @@ _of = Patterns("layout")
 _WIDE = 160  # characters of a row: a longer one is a text
 _LABEL = 120  # characters of an option
 _NEAR = 4  # columns by which the labels of options may differ
+_RULE, _RULED, _TITLE = "─━═╌", 8, 60  # what a rule is drawn with, of how much at least, around how long a title
+_SIDES = "│┃║▌▐▏▎▊█╎┆┊▕▋┇|" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+_BARS = tuple("▁▂▃▄▅▆▇▉▍")  # that are no sides: by one of these a text scrolls
 
 
 class Sort(StrEnum):
@@ -57,6 +60,7 @@ class Row:
     column: int = 0
     framed: bool = False
     choice: Choice | None = None
+    keys: int = 0  # how many it names
     _said: dict[str, bool] = field(factory=dict, init=False, eq=False, repr=False)
 
     def says(self, name: str) -> bool:
@@ -69,11 +73,6 @@ class Row:
     def written(self) -> bool:
         """Whether it has words, and is not only drawn."""
         return bool(self.text) and self.sort not in (Sort.RULE, Sort.EDGE)
-
-    @cached_property
-    def keys(self) -> int:
-        """How many keys it names."""
-        return len(_of.key.findall(self.text))
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
@@ -182,33 +181,49 @@ def read_row(line: str, highlighted: bool = False) -> Row:
     'Yes, go on'
     """
     framed = _of.side.match(line) is not None
-    text = _of.sides.sub("", line).strip()
-    if text and _of.quoting.match(line):
-        return Row(Sort.QUOTE, text, cells(line[: line.index(text)]))
+    text = _without_sides(line)
     if not text:
         return Row(Sort.EDGE if framed and _of.edge.match(line) else Sort.BLANK, "", 0, framed)
-    column = cells(line[: line.index(text)])
-    for sort, pattern in ((Sort.RULE, _of.rule), (Sort.EDGE, _of.edge), (Sort.RULE, _of.titled_rule)):
-        if pattern.match(line):
-            return Row(sort, text, column, framed)
+    column, keys = cells(line[: line.index(text)]), len(_of.key.findall(text))
+    if _of.quoting.match(line):
+        return Row(Sort.QUOTE, text, column, keys=keys)
+    if (drawn := _drawn(line, text)) is not None:
+        return Row(drawn, text, column, framed, keys=keys)
     choice = _choice(text, column)
-    sort = _sort(text, choice)
+    sort = _sort(text, choice, keys)
     if highlighted and choice is not None and sort in (Sort.TEXT, Sort.OPTION):
         sort, choice = Sort.OPTION, evolve(choice, marked=True)
-    return Row(sort, text, column, framed, choice)
+    return Row(sort, text, column, framed, choice, keys)
 
 
-def _sort(text: str, choice: Choice | None) -> Sort:
+def _without_sides(line: str) -> str:
+    """A row without the sides of its frames, or the bar behind it by which it scrolls."""
+    if line[-1:] in _BARS and line[-4:-1].isspace():
+        return line[:-1].rstrip().lstrip(_SIDES)
+    return line.strip(_SIDES)
+
+
+def _drawn(line: str, text: str) -> Sort | None:
+    """Whether a row is a rule, with a title in it or without one, or an edge."""
+    if _of.letter.search(text) is None:
+        for sort, pattern in ((Sort.RULE, _of.rule), (Sort.EDGE, _of.edge)):
+            if pattern.match(line):
+                return sort
+    bare = line.strip()
+    ruled = max(len(bare) - len(bare.lstrip(_RULE)), len(bare) - len(bare.rstrip(_RULE)))
+    return Sort.RULE if ruled >= _RULED and len(bare.strip(f"{_RULE}- ")) <= _TITLE else None
+
+
+def _sort(text: str, choice: Choice | None, keys: int) -> Sort:
     chosen = choice is not None and choice.drawn
     for sort, pattern in ((Sort.SPINNER, _of.spinner), (Sort.CODE, _of.code), (Sort.QUOTE, _of.quote)):
         if pattern.match(text) and not chosen:
             return sort
     if choice is not None and (choice.key or choice.box):
         return Sort.OPTION
-    keys = len(_of.key.findall(text))
-    if keys and _of.does.search(text) and (keys > 1 or len(text) < 60) and not text.endswith((".", "?")):
+    if (keys > 1 or (keys and len(text) < 60)) and not text.endswith((".", "?")) and _of.does.search(text):
         return Sort.HINT
-    if _of.gauge.search(text) and len(text) < _WIDE and not text.endswith("."):
+    if len(text) < _WIDE and not text.endswith(".") and _of.digit.search(text) and _of.gauge.search(text):
         return Sort.GAUGE
     return Sort.OPTION if chosen else Sort.TEXT
 
@@ -227,7 +242,7 @@ def _choice(text: str, column: int) -> Choice | None:
 def boxes(lines: Sequence[str]) -> Iterator[Box]:
     """The frames of a screen, from the top; one whose sides do not go down to a lower edge is none."""
     for top, line in enumerate(lines):
-        for edge in _of.top.finditer(line):
+        for edge in () if line.isascii() and "qqq" not in line else _of.top.finditer(line):
             left = cells(line[: edge.start()])
             right = left + cells(edge[0])
             bottom = _bottom(lines, top, left, right)
