@@ -95,6 +95,7 @@ class _Reader:
             end -= 1
         self.lines = (*screen.lines[:end], *[""] * (typed - end))
         self.shades = screen.shades
+        self.wide = screen.size.columns if screen.size else 0
         self.rows = tuple(read_row(line, row in self.shades.highlighted) for row, line in enumerate(self.lines))
         self.boxes = tuple(boxes(self.lines))
         self.at = None if cursor is None or cursor.row >= len(self.lines) else cursor.row  # seen or not
@@ -148,7 +149,7 @@ class _Reader:
         for box in self.boxes:
             if box.bottom - box.top <= _HEIGHT and _of.placeholder.match(box.title):
                 return _Field(tuple(box.rows), box.top, box.bottom, "frame", box)
-        for one in sorted(self._places(), key=lambda one: (one.bottom, one.top), reverse=True):
+        for one in sorted(self._places(), key=lambda one: (self.cursor in one.rows, one.bottom, one.top), reverse=True):
             if group is not None and (set(group.rows) & set(one.rows) or self._is_menu_below(group, one)):
                 continue
             if self._is_foot(one) and self._takes_text(one):
@@ -210,7 +211,7 @@ class _Reader:
     def _is_foot(self, place: _Field) -> bool:
         """Whether what stands below may stand below a composer: a few rows or completions, none framed, none said."""
         below = self.rows[place.bottom + 1 :]
-        said = (one.says("speaks") and one.sort is not Sort.GAUGE and one.column < 3 for one in below)
+        said = (one.speaks and one.sort is not Sort.GAUGE and one.column < 3 for one in below)
         few = self._typed(place)[:1] in ("/", "@") or sum(one.written for one in below) <= _REACH
         return few and not any(box.top > place.bottom for box in self.boxes) and not any(said)
 
@@ -256,8 +257,9 @@ class _Reader:
         above = self.rows[row - 1] if here and row else None
         ruled = above is not None and above.sort is Sort.RULE and not above.says("share")
         named = here and any(one.says("segments") for one in below)
+        at_work = here and any(one.works for one in self.rows[max(0, row - 8) : row])
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
-        return ruled or named or self._is_footed(below) or invites is not None
+        return ruled or named or at_work or self._is_footed(below) or invites is not None
 
     @staticmethod
     def _is_footed(below: Iterable[Row]) -> bool:
@@ -353,7 +355,8 @@ class _Reader:
                 if one.choice is not None and one.framed == self.rows[row].framed and fits(one, one.choice, anchor):
                     found[at], gap = one.choice, 0
                 elif one.text and (one.framed != self.rows[row].framed or ends(one, self.rows[row], anchor)):
-                    break
+                    if not self._is_wrapped(at):
+                        break
                 else:
                     gap += 1 if one.text else 2
                 at += step
@@ -367,6 +370,10 @@ class _Reader:
         keys = any(self.rows[row].chooses for row in near)
         enough = (marks == 1 and bool(len(rows) > 1 or anchor.key or keys)) or (marks == 0 and several)
         return Group(rows, choices, box) if enough else None
+
+    def _is_wrapped(self, row: int) -> bool:
+        """Whether a row goes on with the one above it, which fills the screen."""
+        return row > 0 < self.wide and cells(self.lines[row - 1].rstrip()) >= self.wide - 1
 
     def _is_live(self, group: Group, composer: _Field | None) -> bool:
         """Whether rows are asked for now: nothing goes on below them, and enough says that they are chosen from."""

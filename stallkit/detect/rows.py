@@ -215,6 +215,8 @@ def _drawn(line: str, text: str) -> Sort | None:
 
 
 def _sort(text: str, choice: Choice | None, keys: int) -> Sort:
+    if _of.doing.match(text):
+        return Sort.SPINNER
     chosen = choice is not None and choice.drawn
     for sort, pattern in ((Sort.SPINNER, _of.spinner), (Sort.CODE, _of.code), (Sort.QUOTE, _of.quote)):
         if pattern.match(text) and not chosen:
