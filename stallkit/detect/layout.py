@@ -256,7 +256,7 @@ class _Reader:
         here = self.at == row
         above = self.rows[row - 1] if here and row else None
         ruled = above is not None and above.sort is Sort.RULE and not above.says("share")
-        named = here and any(one.says("segments") for one in below)
+        named = (here or self.hidden) and any(one.says("segments") for one in below)
         at_work = here and any(one.works for one in self.rows[max(0, row - 8) : row])
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
         return ruled or named or at_work or self._is_footed(below) or invites is not None
