@@ -132,6 +132,9 @@ class Server(BaseHTTPRequestHandler):
         for name, arguments in (step for step in steps if isinstance(step, tuple)):
             made = {"type": "function_call", "id": "f1", "name": name, "arguments": json.dumps(arguments)}
             output.append({**made, "call_id": f"call_{time.time_ns()}"})
+            event("response.output_item.added", output_index=1, item={**output[-1], "arguments": ""})
+            event("response.function_call_arguments.delta", item_id="f1", output_index=1, delta=made["arguments"])
+            event("response.function_call_arguments.done", item_id="f1", output_index=1, arguments=made["arguments"])
             event("response.output_item.done", output_index=1, item=output[-1])
         cut = next((step["end"] for step in steps if isinstance(step, dict)), None)
         if cut:
