@@ -254,9 +254,9 @@ class _Reader:
         if alone or sum(one.text[0] not in "/@#" for one in below) > _NEAR:
             return False
         here = self.at == row
-        above = self.rows[row - 1] if here and row else None
-        ruled = above is not None and above.sort is Sort.RULE and not above.says("share")
-        named = (here or self.hidden) and any(one.says("segments") for one in below)
+        ruled = here and row > 0 and self.rows[row - 1].sort is Sort.RULE and not self.rows[row - 1].says("share")
+        parked = self.hidden and self.at in (row + 1, row + 2)
+        named = (here or parked) and any(one.says("segments") for one in below)
         at_work = here and any(one.works for one in self.rows[max(0, row - 8) : row])
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
         return ruled or named or at_work or self._is_footed(below) or invites is not None
