@@ -462,7 +462,7 @@ class _Reader:
 
     def _types_elsewhere(self, group: Group) -> bool:
         """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
-        if not self.seen or not self.cursor or self.cursor in group.rows:
+        if not self.seen or not self.cursor or self.cursor in group.rows or self.rows[self.cursor].chooses:
             return False
         above, parked = self.rows[self.cursor - 1], self.column == 0 and not self.rows[self.cursor].text
         return not (parked and above.sort is Sort.HINT and above.chooses)
