@@ -47,7 +47,7 @@ WEIGHTS = ROOT / "plugins" / "form" / "src" / "stallkit_form" / "weights.tsv"
 SORT_OF = {kind: sort for sort, kinds in zip(SORTS, KINDS, strict=True) for kind in kinds}
 
 PROGRAMS = 3  # a feature has to be seen in: of fewer it may be a name
-SEALED = frozenset({"newest-agents-aside"})  # nothing is learnt from them
+SEALED = frozenset({"newest-agents-aside", "next-agents-aside"})  # nothing is learnt from them
 STRENGTH = 0.3  # of what holds the weights small: smaller is stronger
 SIGNATURES = ("judged ", "matched ", "talks, judged ", "talks, matched ")  # features of what signatures said
 CHATS = 2  # times as much counts a screen that talks: of those there are fewer

@@ -3,22 +3,113 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Mapping
+from types import UnionType
+from typing import Any, Mapping, Sequence
 
-from stallkit.cli.command_set import Printed, Shape, command_sets, schema_of_shape
+from attrs import evolve, field, frozen
+
+from stallkit.cli.command_set import command_sets
 from stallkit.cli.main import OWN
 from stallkit.detect.engine import Detection, Fate
 from stallkit.detect.layout import PARTS
 from stallkit.detect.rows import Sort
 from stallkit.detect.signature import Certainty, Kind, State
+from stallkit.distributions import named
 from stallkit.evidence.claim import Sign, Source
-from stallkit.jsonio import VERSION, schema
+from stallkit.jsonio import VERSION, schema, schema_of_json
 from stallkit.judging.verdict import Verdict
 from stallkit.press.check import CheckResult
 from stallkit.press.events import Event
 from stallkit.press.send import Ready, Sent
 from stallkit.signals.collect import AskedInside
 from stallkit.transports.stream import TerminalReport
+
+# --- what a distribution prints ---
+
+Shape = str | type | UnionType | Sequence["Shape"] | Mapping[str, "Shape"]
+_PLAIN: Mapping[str, Mapping[str, Any]] = {
+    "text": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "time": {"type": "string", "format": "date-time"},
+    "null": {"type": "null"},
+    "any": {},
+    "version": {"const": VERSION},
+}
+
+
+@frozen
+class Printed:
+    """What the commands of a distribution print with ``--json``."""
+
+    values: Mapping[str, type] = field(factory=dict)  # by name: what is printed as a whole
+    same: Mapping[str, str] = field(factory=dict)  # commands that print what another name describes
+    shapes: Mapping[str, tuple[str, Shape]] = field(factory=dict)  # by command: about what, and all but `version`
+    shared: Mapping[str, Shape] = field(factory=dict)  # what other distributions call "@name"
+
+    def joined(self, other: Printed) -> Printed:
+        """Both."""
+        return evolve(
+            self,
+            values={**self.values, **other.values},
+            same={**self.same, **other.same},
+            shapes={**self.shapes, **other.shapes},
+            shared={**self.shared, **other.shared},
+        )
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that print an object, by their words with dashes."""
+        return tuple(sorted([*self.shapes, *self.same]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that has a schema."""
+        return (*self.values, *self.commands)
+
+
+def schema_of_shape(shape: Shape, shared: Mapping[str, Shape] | None = None) -> dict[str, Any]:
+    """The JSON schema of a shape.  Raises KeyError for an unknown word.
+
+    >>> schema_of_shape({"name": "text", "why?": "=done|over?"})["properties"]["why"]
+    {'enum': ['done', 'over', None]}
+    """
+    shared = shared or {}
+    if isinstance(shape, str):
+        if shape.startswith("@"):
+            return schema_of_shape(shared[shape[1:]], shared)
+        return _of_word(shape.removesuffix("?"), shape.endswith("?"))
+    if isinstance(shape, type | UnionType):
+        return schema_of_json(shape)
+    if isinstance(shape, tuple):
+        found = [one for one in shape if not (isinstance(one, str) and one[:1] == "@" and one[1:] not in shared)]
+        made = [schema_of_shape(one, shared) for one in found]
+        return made[0] if len(made) == 1 else {"anyOf": made}
+    if isinstance(shape, Mapping):
+        return _of_keys(shape, shared)
+    (item,) = shape
+    return {"type": "array", "items": schema_of_shape(item, shared)}
+
+
+def _of_word(word: str, or_null: bool) -> dict[str, Any]:
+    if word.startswith("="):
+        return {"enum": [*word[1:].split("|"), *[None] * or_null]}
+    schema = dict(_PLAIN[word])
+    return {**schema, "type": [schema["type"], "null"]} if or_null else schema
+
+
+def _of_keys(shape: Mapping[str, Shape], shared: Mapping[str, Shape]) -> dict[str, Any]:
+    base = schema_of_shape(shape["&"], shared) if "&" in shape else {"properties": {}, "required": []}
+    named = {key: one for key, one in shape.items() if key not in ("*", "&")}
+    properties = {key.removesuffix("?"): schema_of_shape(one, shared) for key, one in named.items()}
+    made: dict[str, Any] = {
+        "type": "object",
+        "properties": {**base["properties"], **properties},
+        "required": [*base["required"], *(key for key in named if not key.endswith("?"))],
+    }
+    return {**made, "additionalProperties": schema_of_shape(shape["*"], shared)} if "*" in shape else made
+
 
 # --- what commands print ---
 
@@ -123,7 +214,8 @@ def all_printed() -> Printed:
     """What the commands of all installed distributions print."""
     found = Printed()
     for one in (OWN, *command_sets()):
-        found = found.joined(one.shapes())
+        if one.printed is not None:
+            found = found.joined(named(one.printed))
     return found
 
 

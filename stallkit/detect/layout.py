@@ -116,10 +116,8 @@ class _Reader:
             if group is not None and not self._is_live(group, composer):
                 group = None
         dialog, hints = self._dialog(group) if group else self._panel(composer)
-        if not dialog and composer is None:
-            dialog, hints = self._by_keys()
-        if dialog:
-            composer = None
+        dialog, hints = self._by_keys() if not dialog and composer is None else (dialog, hints)
+        composer = None if dialog else composer
         top = dialog[0] if dialog else composer.top if composer else len(self.rows)
         status, person = self._status(top, composer, bool(dialog)), self._person(top)
         below = range(composer.bottom + 1 if composer else max(0, len(self.rows) - 3), len(self.rows))
@@ -255,8 +253,8 @@ class _Reader:
             return False
         here = self.at == row
         ruled = here and row > 0 and self.rows[row - 1].sort is Sort.RULE and not self.rows[row - 1].says("share")
-        parked = self.hidden and self.at in (row + 1, row + 2)
-        named = (here or parked) and any(one.says("segments") for one in below)
+        near = here or (self.hidden and self.at in (row + 1, row + 2))
+        named = near and any(one.says("segments") for one in below)
         at_work = here and any(one.works for one in self.rows[max(0, row - 8) : row])
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
         return ruled or named or at_work or self._is_footed(below) or invites is not None
@@ -462,8 +460,10 @@ class _Reader:
 
     def _types_elsewhere(self, group: Group) -> bool:
         """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
-        if not self.seen or not self.cursor or self.cursor in group.rows or self.rows[self.cursor].chooses:
+        if not self.seen or not self.cursor or self.cursor in group.rows:
             return False
+        if self.rows[self.cursor].chooses and self.rows[self.cursor].says("searches"):
+            return False  # one searches there, in place of how one does
         above, parked = self.rows[self.cursor - 1], self.column == 0 and not self.rows[self.cursor].text
         return not (parked and above.sort is Sort.HINT and above.chooses)
 
@@ -489,8 +489,8 @@ class _Reader:
         return self.seen and self.cursor is not None and self.rows[self.cursor].sort is Sort.SPINNER
 
     def _is_fenced(self, row: int) -> bool:
-        """Whether a row stands in a block of code."""
-        return sum(one.text.startswith("```") for one in self.rows[:row]) % 2 == 1
+        """Whether a row stands in a block of code, or in a part of a diff."""
+        return (above := [one.text[:3] for one in self.rows[:row]]).count("```") % 2 == 1 or "@@ " in above[-_ABOVE:]
 
     def _asks_number(self, end: int) -> bool:
         return self.at is not None and self.at > end and self.rows[self.at].says("number")

@@ -13,7 +13,7 @@ from stallkit.evidence.kernel import HIDDEN_KEYS
 from stallkit.evidence.look import Look, agrees, asks_secret, names_secret, speaks_of_secret
 from stallkit.evidence.snapshot import KernelFacts, plain
 from stallkit.terminal.screen import only_a_clock
-from stallkit.word_tables import ANY_PROGRAM, EDITORS, INTERPRETERS, PAGERS, RELAYS, SHELLS
+from stallkit.word_tables import ANY_PROGRAM, EDITORS, INTERPRETERS, JAVASCRIPT, PAGERS, RELAYS, SHELLS
 
 # The status line of tmux and screen: what is above it is another terminal's.
 _MULTIPLEXER = re.compile(r"^\[[\w-]{1,20}\] ?\d+:\S.*\s*\Z|^ ?\d+[*$-]+ \S.*\s*\Z", re.MULTILINE)
@@ -117,9 +117,16 @@ def _doubts(look: Look, match: Match) -> tuple[str, ...]:
         doubts.append(f"{foreground} runs in the foreground, not {' or '.join(sorted(pack.foreground))}")
     elif other := runs_another(pack, snapshot.kernel):
         doubts.append(f"{foreground} runs {other}, not {' or '.join(sorted(pack.own))}")
-    elif pack.own and plain(foreground or "") in ANY_PROGRAM and not names_here(snapshot.kernel) & pack.own:
+    elif pack.own and _runs_any(foreground, pack, snapshot.kernel):
         doubts.append(f"{foreground} runs any program, and which one is unknown")
     return tuple(doubts)
+
+
+def _runs_any(foreground: str | None, pack: Pack, kernel: KernelFacts | None) -> bool:
+    """Whether an interpreter is in front of which nothing says that it runs a program of the pack."""
+    if plain(foreground or "") in ANY_PROGRAM:
+        return not names_here(kernel) & pack.own
+    return foreground in JAVASCRIPT and not any(one.script for one in (kernel.members if kernel else ()))
 
 
 def _runs_script(kernel: KernelFacts | None) -> bool:

@@ -20,9 +20,8 @@ from started import House
 from terminals import wait_for
 
 from stallkit import json_schema
-from stallkit.cli.command_set import schema_of_shape
 from stallkit.cli.main import cli
-from stallkit.cli.printed_json import all_printed
+from stallkit.cli.printed_json import all_printed, schema_of_shape
 
 pytestmark = pytest.mark.e2e
 

@@ -110,10 +110,10 @@ def test_who_says_that_it_is_there_is_whose_screen_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("script", "sure"),
-    [("alpha", True), ("cli", True), ("", True), (None, True), ("alpha-next", False), ("kiro", False)],
+    [("alpha", True), ("cli", True), ("", False), (None, False), ("alpha-next", False), ("kiro", False)],
 )
 def test_the_script_of_an_interpreter_says_whose_screen_it_is(script: str | None, sure: bool) -> None:
-    """Another name may be one of its own: it is asked all the same, and never sure."""
+    """Another name may be one of its own, and none may be any: it is asked all the same, and never sure."""
     found = verdict("alpha>", evolve(NODE, script=script), listening=True, how="epoll")
     assert (found.state, found.certainty is Certainty.SURE) == (State.IDLE, sure), found.reasons
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from stallkit.cli.command_set import Printed, Shape
+from stallkit.cli.printed_json import Printed, Shape
 from stallkit_operator.answering import Result
 from stallkit_operator.item import Item
 

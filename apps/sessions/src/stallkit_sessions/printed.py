@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from stallkit.cli.command_set import Printed, Shape
+from stallkit.cli.printed_json import Printed, Shape
 from stallkit.press.check import CheckResult
 from stallkit_sessions.cli.panel import PrintedEnd
 from stallkit_sessions.model import ExitRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from stallkit.cli.command_set import Printed, Shape
+from stallkit.cli.printed_json import Printed, Shape
 from stallkit.detect.signature import Certainty, Kind, State
 
 _WATCHED: Shape = {

@@ -15,7 +15,7 @@ from stallkit.evidence.look import Kernel, Look, guessed_kind, names_secret
 from stallkit.evidence.snapshot import Snapshot, plain
 from stallkit.evidence.turn import retrying
 from stallkit.terminal.screen import Screen
-from stallkit.word_tables import ASKS_NOTHING, EDITORS, PAGERS, SHELLS
+from stallkit.word_tables import ANY_PROGRAM, ASKS_NOTHING, EDITORS, PAGERS, SHELLS
 from stallkit_form.features import features
 from stallkit_form.regression import Regression, shipped
 
@@ -84,7 +84,7 @@ def _is_settled(shown: Shown, snapshot: Snapshot, facts: Kernel) -> bool:
         return False
     if name is None or not pack.foreground:
         return True
-    return name in pack.own or plain(name) in pack.foreground - {"python"}
+    return name in pack.own or plain(name) in pack.foreground - ANY_PROGRAM
 
 
 def _needed(state: State, shown: Shown, screen: Screen, facts: Kernel) -> float:
