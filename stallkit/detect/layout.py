@@ -113,7 +113,7 @@ class _Reader:
         if group is None:
             group = self._group()
             composer = self._composer(group)
-            if group is not None and not self._is_live(group, composer):
+            if group is not None and (self._is_in_diff(group.rows[0]) or not self._is_live(group, composer)):
                 group = None
         dialog, hints = self._dialog(group) if group else self._panel(composer)
         dialog, hints = self._by_keys() if not dialog and composer is None else (dialog, hints)
@@ -125,16 +125,13 @@ class _Reader:
         parts = {
             "dialog": dialog,
             "options": group.rows if group else (),
-            "hints": hints or tuple(row for row in below if self._is_hint(row)),
+            "hints": hints or tuple(row for row in below if self.rows[row].says_keys),
             "composer": composer.rows if composer else (),
             "status": status,
             "message": tuple(row for row in since if self.rows[row].written and row not in status),
             "person": person,
         }
         return Layout(self.rows, {name: rows for name, rows in parts.items() if rows})
-
-    def _is_hint(self, row: int) -> bool:
-        return self.rows[row].sort is Sort.HINT and not self.rows[row].works
 
     def _shown(self, rows: Iterable[int]) -> list[int]:
         """Those of the rows that have a text."""
@@ -253,8 +250,7 @@ class _Reader:
             return False
         here = self.at == row
         ruled = here and row > 0 and self.rows[row - 1].sort is Sort.RULE and not self.rows[row - 1].says("share")
-        near = here or (self.hidden and self.at in (row + 1, row + 2))
-        named = near and any(one.says("segments") for one in below)
+        named = (here or (self.hidden and self.at in (row + 1, row + 2))) and any(one.says("segments") for one in below)
         at_work = here and any(one.works for one in self.rows[max(0, row - 8) : row])
         invites = _of.placeholder.match(_of.sign.sub("", self.rows[row].text))
         return ruled or named or at_work or self._is_footed(below) or invites is not None
@@ -460,11 +456,10 @@ class _Reader:
 
     def _types_elsewhere(self, group: Group) -> bool:
         """Whether the cursor is seen on another row, and not parked right below the keys that choose."""
-        if not self.seen or not self.cursor or self.cursor in group.rows:
+        here = self.rows[self.cursor] if self.seen and self.cursor else None
+        if here is None or self.cursor in group.rows or (here.chooses and here.says("searches")):
             return False
-        if self.rows[self.cursor].chooses and self.rows[self.cursor].says("searches"):
-            return False  # one searches there, in place of how one does
-        above, parked = self.rows[self.cursor - 1], self.column == 0 and not self.rows[self.cursor].text
+        above, parked = self.rows[(self.cursor or 1) - 1], self.column == 0 and not here.text
         return not (parked and above.sort is Sort.HINT and above.chooses)
 
     def _goes_on(self, group: Group, rows: Iterable[int], most: int, alone: bool) -> bool:
@@ -489,8 +484,13 @@ class _Reader:
         return self.seen and self.cursor is not None and self.rows[self.cursor].sort is Sort.SPINNER
 
     def _is_fenced(self, row: int) -> bool:
-        """Whether a row stands in a block of code, or in a part of a diff."""
-        return (above := [one.text[:3] for one in self.rows[:row]]).count("```") % 2 == 1 or "@@ " in above[-_ABOVE:]
+        """Whether a row stands in a block of code."""
+        return sum(one.text.startswith("```") for one in self.rows[:row]) % 2 == 1
+
+    def _is_in_diff(self, row: int) -> bool:
+        """Whether nothing but rows of a diff stands between a row and the head of one of its parts."""
+        last = len("".join(line[:1] or " " for line in self.lines[: row + 1]).rstrip(" +-")) - 1
+        return last >= 0 and self.lines[last].startswith("@@ -")
 
     def _asks_number(self, end: int) -> bool:
         return self.at is not None and self.at > end and self.rows[self.at].says("number")
@@ -525,7 +525,7 @@ class _Reader:
             sure = asks and sum(self.rows[row].keys for row in keys) > 1 and any(self.rows[row].chooses for row in keys)
             low = box.bottom >= len(self.rows) - _REACH and composer is None
             drawn = self.lines[box.top][: box.left].endswith(("+", "-"))
-            if drawn or self._is_fenced(box.top) or self._turns_at_cursor():
+            if drawn or self._is_fenced(box.top) or self._is_in_diff(box.top) or self._turns_at_cursor():
                 continue  # it was answered, or is a picture
             if keys and not _of.speaker.match(box.title) and ((inner and low) or sure):
                 return rows, tuple(keys)

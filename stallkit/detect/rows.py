@@ -107,6 +107,11 @@ class Row:
         return plain and len(self.text) <= _WIDE and not ends and self.says("works")
 
     @property
+    def says_keys(self) -> bool:
+        """Whether it names keys and what they do, and not that something is done."""
+        return self.sort is Sort.HINT and not self.works
+
+    @property
     def is_status(self) -> bool:
         """Whether it may be a status by itself."""
         return self.sort in (Sort.GAUGE, Sort.EDGE) or self.says("segments")
