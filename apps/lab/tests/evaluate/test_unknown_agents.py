@@ -36,7 +36,9 @@ LATER = [
     (cases(f"unseen/{name}.jsonl"), cases(f"unseen/{name}-aside.jsonl"))
     for name in ("unseen-agents", "newest-agents", "layout-agents")
 ]
-LATEST = [(cases("unseen/later-agents.jsonl"), cases("unseen/later-agents-aside.jsonl"))]  # half of them aside
+LATEST = [  # of the one half aside, of the other two
+    (cases(f"unseen/{name}.jsonl"), cases(f"unseen/{name}-aside.jsonl")) for name in ("later-agents", "next-agents")
+]
 CLASSIC = [
     (cases(f"unseen/{name}.jsonl"), cases(f"unseen/{name}-aside.jsonl"))
     for name in ("unseen-classic", "layout-classic")
