@@ -265,9 +265,9 @@ ones of them that were captured first (123 screens of four) were mended for befo
 No key was wrong; without the pack `structural` two are, at tass's `Run? (Y/n)`, which is any program's then. What was
 learnt of the ten helped the two aside in nothing: jarn's permissions stand above a composer that stays, over a row of
 keys without a word, and klaude-code's lists are searched in a row of keys above them. Seven of the ten sure errors of
-the open ones were a pack's own signature on another program that runs in node: a pack is sure there only if the script
-is its program's. The forms of these two were mended for then, the classifier learnt from the ten alone: P 0.979, R
-0.929, states 0.932, sure 211 of 212 of all twelve, which is fit.
+the open ones were a pack's own signature on another program that runs in node: a pack is not sure there if the
+script is another program's, or if no script is known. The forms of these two were mended for then, the classifier
+learnt from the ten alone: P 0.979, R 0.929, states 0.932, sure 211 of 212 of all twelve, which is fit.
 
 `tests/corpus/reported` holds twelve screens of public bug reports, 7 states right before they were mended for, and 46
 drawn by hand as other programs would show the same kinds, written before that: 32 of 46 right then. All are right now.

@@ -96,14 +96,13 @@ def leave(ctx: click.Context, ended: EndReport) -> NoReturn:
     ctx.exit(Exit.ENDED)
 
 
+# --- parameters ---
+
 if TYPE_CHECKING:
     _Seconds = click.ParamType[float]
     _Text = click.ParamType[str]
 else:
     _Seconds = _Text = click.ParamType  # older ones take no type
-
-
-# --- parameters ---
 
 
 class Duration(_Seconds):

@@ -138,7 +138,7 @@ class Box:
 
     def inside(self, line: str) -> str:
         """What a row has between the sides."""
-        return _of.sides.sub("", self.part_of(line)).strip()
+        return _without_sides(self.part_of(line))
 
     def covers(self, lines: Sequence[str]) -> bool:
         """Whether it lies over a screen: words stand at its left and at its right, or one is cut off at a side."""

@@ -409,10 +409,10 @@ class Pack:
         return (signature.tier, not self.foreground, self.priority, self.distribution, self.name)
 
 
-# What a shell acts on: lists, pipes, jobs, redirections, substitutions, groups, history, comments, escapes, file name
-# patterns, braces, a home directory, and what is cut off.  Quoted or not: a doubt is no match.
 # --- what an agent asks to be allowed ---
 
+# What a shell acts on: lists, pipes, jobs, redirections, substitutions, groups, history, comments, escapes, file name
+# patterns, braces, a home directory, and what is cut off.  Quoted or not: a doubt is no match.
 _ACTIVE = re.compile(r"[;&|<>$`(){}!#\\*?\[\]~…\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 

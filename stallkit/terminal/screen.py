@@ -73,8 +73,8 @@ class Region:
 class Screen:
     """What a terminal shows, in plain characters: no control sequences, wrapped rows joined.
 
-    Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are
-    the rows whose text is not what it looks like (`hides`); `shades` what is known of its colours.
+    Make one with `from_text`.  Two screens are equal when everything they show is equal.  `hiding` are the rows
+    whose text is not what it looks like (`hides`); `shades` is what is known of its colours.
 
     >>> Screen.from_text("$ make\\nOverwrite? [y/N] ", cursor=(18, 1)).prompt_line.row
     1

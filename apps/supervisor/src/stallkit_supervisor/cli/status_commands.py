@@ -326,7 +326,7 @@ def release_command(ctx: click.Context, target: str) -> None:
 @click.argument("target", type=TARGET)
 @click.option("--for", "for_s", type=Duration("m", above=True), help="For so long; a bare number is minutes.")
 def mute_command(target: str, for_s: float | None) -> None:
-    """Have a supervisor tell nobody of a session: of what it waits for now, or for some time whatever it does.
+    """Have a supervisor tell nobody of a session: of what it waits for now, or of all that it does for a time.
 
     Nothing else changes: it is watched, what a policy allows is done, and every prompt is in the event log.
 

@@ -185,6 +185,8 @@ def _named(code: Code) -> str:
     return "a bell" if code == "bell" else code.upper().replace("OSC", "OSC ")
 
 
+# --- in tmux ---
+
 MARK = "@stallkit_needs"
 SHOWN_MS = 10_000  # a key that is pressed meanwhile ends it, and goes where it would have gone
 _SCHEME = "tmux:"
@@ -280,6 +282,8 @@ def _literally(text: str) -> str:
     return text.replace("#[", "# [").replace("#", "##").replace("%", "%%")
 
 
+# --- on the desktop ---
+
 if TYPE_CHECKING:
     from jeepney.io.blocking import DBusConnection
 
@@ -363,6 +367,8 @@ class Desktop:
 class _Refused(OSError):
     """The notification server answered with an error."""
 
+
+# --- which of them are told ---
 
 Shown = Literal["desktop", "terminal", "tmux"]
 SHOWN: tuple[Shown, ...] = ("desktop", "terminal", "tmux")  # what shows a notice to a person, by its name as a flag
