@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any, Callable
@@ -52,6 +53,31 @@ def test_it_presses_what_is_allowed_once_and_tells_of_the_rest(server: Server) -
     assert [one.target for one in asked(events)] == ["tmux:harm"]
     assert [one.target for one in named(events, "gone")] == ["tmux:none"]
     assert events[0].name == "start"
+
+
+GOES_ON = """
+import select, sys, time
+print("Delete all? [y/N] ", end="", flush=True)
+select.select([sys.stdin], [], [], float(sys.argv[1]))
+print("\\nwent on", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_who_ended_a_wait_counts_a_key_that_no_program_has_read_yet(server: Server) -> None:
+    for name, patience_s in (("typed", "1000"), ("itself", "5")):
+        server.start(name, sys.executable, "-c", GOES_ON, patience_s, shows="Delete all").close()
+        terminal = server.tmux("display-message", "-p", "-t", f"={name}:", "#{pane_tty}").strip()
+        os.utime(terminal, (0, 0))  # nobody has typed for long
+    supervisor = Supervisor(everything=True, policy=WatchConfig(OBSERVE, EAGER), options=server.options)
+
+    def both(events: list[Event]) -> bool:
+        if len(asked(events)) == 2:
+            server.tmux("send-keys", "-t", "=typed:", "n", "Enter")
+        return len(named(events, "cleared")) == 2
+
+    ended = {one.target: one.facts["by"] for one in named(run(supervisor, both), "cleared")}
+    assert ended == {"tmux:typed": "typed there", "tmux:itself": "by itself"}
 
 
 def test_every_pane_is_watched_and_those_that_come_later(server: Server) -> None:

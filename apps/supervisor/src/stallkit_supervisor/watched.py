@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sys
+import termios
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +58,7 @@ _NEEDS: dict[Need, StatusNeed] = {
     Need.LIMIT: "limit",
 }
 RESTS_S = 3.0  # without its word that it works, before it is at rest: a screen that is drawn anew lacks it for a look
+_TICK_S = 0.02  # by which the clock that dates reads may be behind
 _PTS = range(136, 144)  # the major numbers of Linux's pseudo-terminals
 FINISHES_S = 60.0  # after an answer, for a program to end because of it
 INSIDE_S = 2.0  # between two looks at who reads inside its work, and that it has to read before it is told
@@ -260,12 +264,12 @@ class Watched:
 
     def _feel(self, before: Notification | None) -> None:
         """Note whether somebody typed since the look before: Linux notes when a terminal was read, in steps of 8 s."""
-        told = self.state.notice.notification
+        told, looked = self.state.notice.notification, time.time() - _TICK_S
         read = _read_at(self.snapshot) if told or before else None
         self.untouched = read is not None and read == self._read and self._looked // 8 > read // 8
         if self._read is None or not (told and before and told.appeared == before.appeared):
             self._read = read
-        self._looked = time.time()
+        self._looked = looked
 
     def passes(self, now: float, config: WatchConfig) -> bool:
         """Whether a look that shows nothing new needs no thought: the last one led to nothing, and was not long ago."""
@@ -365,12 +369,25 @@ class Watched:
 
 
 def _read_at(seen: Snapshot | None) -> float | None:
-    """When the first process's terminal was last read from, by the wall clock; None if that is unknown."""
+    """When the first process's terminal was last read from, by the wall clock; None if that is unknown.
+
+    Unknown too while a key waits to be read: the terminal shows what is typed before its program reads it.
+    """
+    if seen is None or seen.process is None:
+        return None
     try:
-        found = os.stat(f"/proc/{seen.process.pid}/fd/0") if seen and seen.process else None  # noqa: PTH116  # at each look
+        opened = os.open(f"/proc/{seen.process.pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    return found.st_atime if found and os.major(found.st_rdev) in _PTS else None
+    try:
+        if os.major(os.fstat(opened).st_rdev) not in _PTS:
+            return None
+        unread = int.from_bytes(fcntl.ioctl(opened, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return None if unread else os.fstat(opened).st_atime
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
 
 
 def _is_settled(before: SessionState, after: SessionState) -> bool:
