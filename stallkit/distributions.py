@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib import import_module, metadata
-from typing import Any, Mapping, Protocol
+from typing import Any, Iterator, Mapping, Protocol
 
 from attrs import frozen
 
@@ -95,7 +95,12 @@ def brought() -> tuple[Brings, ...]:
 
 def offered(name: str) -> Any | None:
     """What an installed distribution offers under this name; None if none does.  Raises what its import raises."""
-    return next((named(one.offers[name]) for one in brought() if name in one.offers), None)
+    return next(offers(name), None)
+
+
+def offers(name: str) -> Iterator[Any]:
+    """What each installed distribution offers under this name.  Raises what its import raises."""
+    return (named(one.offers[name]) for one in brought() if name in one.offers)
 
 
 def named(reference: str) -> Any:

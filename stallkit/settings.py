@@ -8,7 +8,8 @@ The tmux server that a command reaches is the one of -L or -S, else ``$STALLKIT_
 tmux's own choice: the server of ``$TMUX``, or the default one.  A value with a ``/`` is a path, any other a name, as
 for tmux's own options.  Whoever the command starts gets the choice in ``$STALLKIT_TMUX``.
 
-An installed supervisor offers a class with more tables in place of `Settings`; without it these tables are not read.
+What is built on the library offers a class with more tables in place of `Settings`; those of a distribution that is not
+installed are not read.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ import attrs
 from attrs import Attribute, evolve, field, fields, frozen
 
 from stallkit.config import CACHE, FILE, STALL_TIMEOUT, STATE_DIR, TMUX_SOCKET, cache_dir, state_dir, user_config
-from stallkit.distributions import offered
+from stallkit.distributions import offers
 from stallkit.durations import seconds_of
 from stallkit.errors import ConfigError
 from stallkit.jsonio import closed, schema_of, some_of
 from stallkit.press.policy import CAREFUL, Policy
 from stallkit.press.policy_file import PROFILES, load_policy, policy_from, policy_table
-from stallkit.settings_files import Found, say, settings_files, settings_in
+from stallkit.settings_files import USERS_ALONE, Found, say, settings_files, settings_in
 from stallkit.toml_file import TomlError, TomlFile, structured
 
 # --- the tmux server that a command reaches ---
@@ -243,8 +244,8 @@ def settings_schema() -> dict[str, Any]:
 
 
 def _kind() -> type[Settings]:
-    """The class with all tables that are read."""
-    return offered("settings") or Settings
+    """The class with all tables that are read: what a distribution offers is built on those of the ones below it."""
+    return max(offers("settings"), key=lambda kind: len(kind.__mro__), default=Settings)
 
 
 def _patient(policy: Policy, stall_timeout_s: float | None) -> Policy:
@@ -266,7 +267,9 @@ def _merged(files: Iterable[Found]) -> tuple[Settings, str]:
     """What counts of the files, a later one over those before it, and their names."""
     names, merged = list[str](), dict[str, Any]()
     for found in files:
-        counts = found.counts if found.foreign else _rooted(found).data
+        counts = found.counts if found.foreign else {**_rooted(found).data}
+        for table in USERS_ALONE if found.allowed else ():
+            counts.pop(table, None)
         names.append(found.file.path)
         for key, value in counts.items():
             merge = isinstance(value, dict) and isinstance(merged.get(key), dict)

@@ -31,6 +31,7 @@ CANNOT_ACT: Mapping[str, Callable[[object], bool]] = {
     "watch.dry_run": lambda value: value is True,
     "policy": lambda value: value == "observe",
 }
+USERS_ALONE = ("fleet",)  # tables that no file of a working directory sets, also if a person allowed it
 # What each setting decides, or all of a table: why it does not count there.
 DECIDES: Mapping[str, str] = {
     "policy": "what is pressed",
@@ -55,6 +56,8 @@ DECIDES: Mapping[str, str] = {
     "events.webhook": "who is sent what sessions show",
     "events.cloudevents": "what is sent",
     "events.metrics": "which port is opened",
+    "events.otlp": "who is sent the figures",
+    "fleet": "who is sent what sessions show, and who answers them",
     "notify": "what you are told, where, and how often your command and webhook are called",
     "record": "how much of what sessions show is kept",
     "session": "which directory is written to",
@@ -96,7 +99,10 @@ class Found:
     @property
     def ignored(self) -> list[Setting]:
         """The settings that do not count."""
-        return [one for one in settings_in(self.file) if self.foreign and not _cannot_act(one)]
+        return [one for one in settings_in(self.file) if (self.foreign and not _cannot_act(one)) or self._never(one)]
+
+    def _never(self, setting: Setting) -> bool:
+        return self.allowed and setting.name.partition(".")[0] in USERS_ALONE
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -114,7 +120,8 @@ class Found:
         if self.broken:
             return [f"{self.why}; nothing in it counts"]
         named = (one for one in self.ignored if one.name.partition(".")[0] in {*tables})
-        return [f"{one.place}: {one.name} is ignored, as it decides {one.decides}, and {self.why}" for one in named]
+        why = self.why or "only your own file decides that"
+        return [f"{one.place}: {one.name} is ignored, as it decides {one.decides}, and {why}" for one in named]
 
 
 def settings_files(config: Path | None = None) -> list[Found]:

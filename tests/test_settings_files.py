@@ -14,7 +14,8 @@ import pytest
 from attrs import fields, resolve_types
 from posted import Site
 from soak.placements import PLACEMENTS, Ground
-from stallkit_supervisor.settings import Overrides, Settings, load_settings
+from stallkit_fleet.settings import Settings
+from stallkit_supervisor.settings import Overrides, load_settings
 from started import House
 from terminals import Server, wait_for
 

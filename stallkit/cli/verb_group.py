@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from inspect import cleandoc
-from typing import Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
 from stallkit.cli.output import Exit, no_color_option, paint, quiet_option
+from stallkit.distributions import named
 
 # What a person wants to do, in this order, and the verbs for it.  One that stands nowhere is listed under OTHERS.
 GROUPS: Mapping[str, Sequence[str]] = {
     "Look at a session": ("check", "explain", "probe", "demo"),
-    "Watch many": ("watch", "supervise", "status", "dashboard", "incidents", "report", "mute", "unmute", "release"),
+    "Watch many": (
+        "watch",
+        "supervise",
+        "status",
+        "dashboard",
+        "incidents",
+        "report",
+        "mute",
+        "unmute",
+        "release",
+        "fleet",
+    ),
     "Run sessions": ("run", "attach", "start", "list", "output", "stop", "postmortem", "wrap"),
     "Answer": ("send", "wait", "stuck", "policy", "sandbox", "routes", "egress", "pipelock", "audit"),
     "Measure": ("eval", "record", "mark", "replay", "capture", "matrix", "signature"),
@@ -27,7 +39,25 @@ _CODES, _INDENT = "Exit codes", " " * 12
 
 
 class VerbGroup(click.Group):
-    """A group whose commands are dressed, and that knows what a mistyped verb may have meant."""
+    """A group whose commands are dressed, and that knows what a mistyped verb may have meant.
+
+    `elsewhere` has the module:name of verbs that are loaded when they are called.
+    """
+
+    def __init__(self, *words: Any, elsewhere: Mapping[str, str] = {}, **more: Any) -> None:  # only read
+        super().__init__(*words, **more)
+        self._elsewhere = elsewhere
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """As click does."""
+        if cmd_name not in self._elsewhere:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = named(self._elsewhere[cmd_name])
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """As click does."""
+        return sorted([*super().list_commands(ctx), *self._elsewhere])
 
     def brief(self, ctx: click.Context) -> str:
         """What is said where no command is given."""

@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, NoReturn
 
 import click
@@ -42,12 +41,16 @@ if TYPE_CHECKING:
 else:
     _Ref = click.ParamType  # older ones take no type
 
-_ELSEWHERE = {  # verbs by the module of their commands, which few calls need
-    **dict.fromkeys(("install", "stuck_serve"), "serve_commands"),
-    **dict.fromkeys(("waive", "waived", "waivers", "unwaive", "gate"), "waiver_commands"),
-    "triage": "remedy_commands",
-    **dict.fromkeys(("manifest", "rebuild"), "sandbox_commands"),
-}
+_ELSEWHERE = {  # verbs that few calls need
+    verb: f"stallkit_operator.cli.{module}:{verb}_command"
+    for module, verbs in {
+        "serve_commands": "install",
+        "waiver_commands": "waive waived waivers unwaive gate",
+        "remedy_commands": "triage",
+        "sandbox_commands": "manifest rebuild",
+    }.items()
+    for verb in verbs.split()
+} | {"serve": "stallkit_operator.cli.serve_commands:stuck_serve_command"}  # beside `stallkit serve`
 _WORDS = 60  # columns of a row of the list
 _NAME, _BESIDE = 20, 44  # columns of a terminal: for a name at least, and for all else
 _EXITS = {
@@ -112,18 +115,10 @@ _REF = click.argument("ref", type=ItemRef(), metavar="ID", shell_complete=ITEM.s
 
 class _Verbs(VerbGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = "stuck_serve" if cmd_name == "serve" else cmd_name  # beside `stallkit serve`
-        if name in _ELSEWHERE:
-            module = import_module(f"stallkit_operator.cli.{_ELSEWHERE[name]}")
-            found: click.Command = getattr(module, f"{name}_command")
-            return found
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *(name.removeprefix("stuck_") for name in _ELSEWHERE)])
 
-
-@click.group("stuck", cls=_Verbs)
+@click.group("stuck", cls=_Verbs, elsewhere=_ELSEWHERE)
 def stuck_command() -> None:
     """Answer what sessions and agents ask of a person, from one queue.
 
@@ -211,21 +206,29 @@ def here() -> str:
     return f"{boot_id()} {started.pid} {started.started}"
 
 
-def item_lines(item: Item, width: int | None = None) -> Iterator[str]:
-    """All of an item, and how it can be answered, safe to print.
+def item_lines(item: Item, width: int | None = None, host: str = "") -> Iterator[str]:
+    """All of an item, and how it can be answered, safe to print; `host`: of another machine of the fleet.
 
     On a terminal of `width` columns no part of what is asked begins where stallkit's own lines do, also of a long line.
     """
     on = plain_console(width=width) if width else None
-    yield from _indented(_row(item), 4, on)
+    yield from _indented(_row(item, host=host), 4, on)
     for line in redact(item.words).split("\n"):
         yield from _indented(f"  {escaped(line)}", 2, on)
     for option in item.options if item.open and item.state != "auth_required" else ():
         kind = f"  ({option.kind})" if option.kind else "  (selected)" if option.selected else ""
         about = f": {option.about}" if option.about else ""
-        told = f"stallkit stuck answer {item.id} {option.id:<6} {option.name}{about}{kind}"
+        told = f"{_verb(host)} answer {_ref(item, host)} {option.id:<6} {option.name}{about}{kind}"
         yield from _indented(shown(told), 4, on)
-    yield from _ways(item)
+    yield from _ways(item, host)
+
+
+def _verb(host: str) -> str:
+    return "stallkit fleet" if host else "stallkit stuck"
+
+
+def _ref(item: Item, host: str) -> str:
+    return f"{host}/{item.id}" if host else str(item.id)
 
 
 def _indented(line: str, indent: int, on: Console | None) -> list[str]:
@@ -384,7 +387,7 @@ def opened_queue() -> Iterator[Queue]:
         yield queue
 
 
-def _row(item: Item, width: int = 0) -> str:
+def _row(item: Item, width: int = 0, host: str = "") -> str:
     """A row of a list whose longest name has that width, else all of one item.
 
     In the list of a narrow terminal a long name is shortened, and what is asked begins a second line.
@@ -392,11 +395,11 @@ def _row(item: Item, width: int = 0) -> str:
     columns = shutil.get_terminal_size().columns if width and sys.stdout.isatty() else None
     name, words, room = shown(item.session), shown(item.line), _WORDS
     state = "" if item.state == "input_required" else f"  {item.state}"
-    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}"
+    kind = shown(f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}{state}")
     if columns is not None:
         width = min(width, max(_NAME, columns - _BESIDE))
         name = middle_cut(name, width, width // 2)
-    head = f"{item.id:>4}  {age(time.time() - item.created):>5}  {name:<{width}}"
+    head = f"{_ref(item, host):>4}  {age(time.time() - item.created):>5}  {name:<{width}}"
     line = f"{head}  {kind:<12}"
     if columns is not None:
         room = columns - len(line) - 2
@@ -413,7 +416,7 @@ def age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f}s"
 
 
-def _ways(item: Item) -> Iterator[str]:
+def _ways(item: Item, host: str) -> Iterator[str]:
     """How it can be answered but for its options, or how it was."""
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
@@ -428,10 +431,11 @@ def _ways(item: Item) -> Iterator[str]:
     if item.kind == "editor":
         yield shown(f"it is an editor, which no text answers: go to its own terminal, {item.session}")
     elif not item.options:
-        yield f"stallkit stuck reply {item.id} TEXT"
+        yield f"{_verb(host)} reply {_ref(item, host)} TEXT"
     if item.delivery is Delivery.LATER:
         yield "nobody waits for the reply: it is typed into its composer, or kept for its next stuck"
     remedies = _REMEDIES.get(item.category or "", ())
-    yield from (shown(f"stallkit {one.format(session=item.session, id=item.id)}") for one in remedies)
+    there = f"on {host}: " if host else ""
+    yield from (shown(f"{there}stallkit {one.format(session=item.session, id=item.id)}") for one in remedies)
     if not remedies and item.source is Source.AGENT:
-        yield f"stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"
+        yield f"{there}stallkit stuck triage {item.id} {'|'.join(_REMEDIES)}"
