@@ -253,7 +253,7 @@ def _shown(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
 
 
 def _told(of: SessionReport, at: float, event: Mapping[str, Any]) -> None:
-    what = _text(event.get("what")) or _derived(event)
+    what = what_told(event)
     of.state = _text(event.get("state")) or of.state
     before = event.get("told")  # by an earlier supervisor
     told = before if isinstance(before, int) and event["event"] == "still" else 1
@@ -299,8 +299,10 @@ def _over(wait: Wait, at: float, guessed: bool) -> None:
     wait.until, wait.guessed = max(at, wait.since), guessed
 
 
-def _derived(event: Mapping[str, Any]) -> str:
-    """What a person was told, where only the state says it."""
+def what_told(event: Mapping[str, Any]) -> str:
+    """What an event told a person; an older one says it only by the state and the end of the turn."""
+    if what := _text(event.get("what")):
+        return what
     turn, state = event.get("ended_turn"), _text(event.get("state"))
     how = _text(turn.get("how")) if isinstance(turn, dict) else ""
     return how if how in ("asks", "failed") else _BY_STATE.get(state, "silent" if state == "working" else "unknown")

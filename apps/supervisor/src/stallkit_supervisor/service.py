@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import socket
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Callable, Sequence
 
@@ -20,12 +20,15 @@ from stallkit.transports.base import Options
 from stallkit_supervisor.escalations import Escalations
 from stallkit_supervisor.notify.channels import open_notifier
 from stallkit_supervisor.notify.metrics import Metrics
+from stallkit_supervisor.notify.otlp import Otlp
 from stallkit_supervisor.persistence import Hook
 from stallkit_supervisor.settings import Settings
 from stallkit_supervisor.sources import Source
 from stallkit_supervisor.store import Store
 from stallkit_supervisor.supervisor import Supervisor
 from stallkit_supervisor.supervisor_socket import answering
+
+Beside = Callable[[Callable[[], object]], AbstractContextManager[None]]
 
 
 def opened(
@@ -53,6 +56,10 @@ def opened(
         metrics = Metrics(events.metrics)
         stack.callback(metrics.close)
         hooks.append(metrics)
+    if events.otlp:
+        otlp = Otlp(events.otlp, tell)
+        stack.callback(otlp.close)
+        hooks.append(otlp)
     return Supervisor(
         policy=settings.config,
         store=store,
@@ -73,33 +80,39 @@ async def serve(
     reload: Callable[[], Settings] | None = None,
     for_s: float | None = None,
     tell: Callable[[str], None] = lambda said: None,
+    beside: Callable[[Callable[[], object]], AbstractContextManager[None]] | None = None,
 ) -> None:
     """Watch until SIGTERM or SIGINT, which drain it, or for `for_s` seconds; `each` is called with each event.
 
     A second SIGINT does not wait until it is drained: it raises KeyboardInterrupt.
     SIGHUP reads the `settings` again by `reload`; invalid ones are reported, and the old ones kept.  Without `reload`
     it ends the watch.  Under systemd it reports that it is ready, and serves the watchdog while its loop runs.
+    `beside` is entered for as long; it may call what it is given to have the settings applied anew, from any thread.
     """
     loop = asyncio.get_running_loop()
     gc.freeze()  # the engine stays for the whole run, and tracing it took a tenth of a busy sweep
 
     def change() -> None:
-        nonlocal settings
         if reload is None:
             supervisor.stop()  # its terminal is gone
             return
         notify("RELOADING=1")
+        apply(reload)
+        notify("READY=1")
+
+    def apply(read: Callable[[], Settings]) -> None:
+        nonlocal settings
         try:
-            settings = _changed(supervisor, settings, reload())
+            settings = _changed(supervisor, settings, read())
         except (StallkitError, ValueError) as error:
             tell(f"{error}; the old settings are kept")
             supervisor.refuse(str(error))
-        notify("READY=1")
 
     def interrupted() -> None:
         supervisor.stop()
         loop.remove_signal_handler(signal.SIGINT)  # whoever presses Ctrl-C again does not want to wait
 
+    stack = ExitStack()
     loop.add_signal_handler(signal.SIGTERM, supervisor.stop)
     loop.add_signal_handler(signal.SIGINT, interrupted)
     loop.add_signal_handler(signal.SIGHUP, change)
@@ -108,6 +121,8 @@ async def serve(
             await asyncio.to_thread(reconcile)
         except (StallkitError, OSError) as error:
             tell(str(error))
+        if beside is not None:
+            stack.enter_context(beside(lambda: loop.call_soon_threadsafe(apply, lambda: settings)))
         async with answering(supervisor, tell), supervisor:
             notify("READY=1")
             beats = loop.create_task(_beats())
@@ -121,6 +136,7 @@ async def serve(
                     end.cancel()
                 notify("STOPPING=1")
     finally:
+        await asyncio.to_thread(stack.close)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(number)
 

@@ -102,6 +102,7 @@ class EventSettings:
     webhook: str | None = None
     cloudevents: ContentMode = "binary"
     metrics: str | None = None
+    otlp: str | None = None
 
 
 @frozen

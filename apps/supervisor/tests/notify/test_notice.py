@@ -1,12 +1,10 @@
-"""What is told: a notice in words that harm no terminal, an envelope of CloudEvents, figures; and no secret in any."""
+"""What is told: a notice in words that harm no terminal, an envelope of CloudEvents; and no secret in any."""
 
 from __future__ import annotations
 
 import json
-import urllib.request
 from typing import Any
 
-import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_http
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent as Standard
@@ -14,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stallkit_supervisor.notify.channels import WHATS
 from stallkit_supervisor.notify.hooks import CONTENT_MODES, CloudEvent, ContentMode
-from stallkit_supervisor.notify.metrics import Metrics
 from stallkit_supervisor.notify.notice import BODY, TITLE, Notice, what_of
 from told_events import SECRET, event, said
 
 from stallkit import dump
-from stallkit.errors import StallkitError
 
 TEXTS = st.text(st.characters(codec=None), max_size=400)
 QUESTION = {"question": "Which policy?", "questions": "1/2"}
@@ -98,67 +94,3 @@ def test_what_is_handed_to_a_command_are_variables(target: str) -> None:
 def test_the_body_in_binary_mode_is_the_line_of_the_event_log() -> None:
     one = said(why="it asks")
     assert one.body("binary") == json.dumps(dump(one.event))
-
-
-def page(metrics: Metrics, path: str = "/metrics") -> dict[str, float]:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://127.0.0.1:{metrics.port}{path}", timeout=20) as answer:
-        lines = answer.read().decode().splitlines()
-    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
-
-
-BLOCKED = "stallkit_blocked_seconds"
-
-
-def test_figures_are_served() -> None:
-    metrics, other = Metrics(":0"), Metrics("127.0.0.1:0")
-    for target in ("tmux:one", "tmux:two"):
-        metrics(event("detection", target, state="working"))
-    metrics(event("detection", "tmux:one", state="waiting"))
-    metrics(event("escalation", "tmux:one"))
-    found = page(metrics)
-    assert found['stallkit_events_total{event="detection"}'] == 3
-    assert found['stallkit_events_total{event="escalation"}'] == 1
-    assert found['stallkit_sessions{state="working"}'] == found['stallkit_sessions{state="waiting"}'] == 1
-    metrics(event("gone", "tmux:one"))
-    found = page(metrics)
-    assert found['stallkit_sessions{state="waiting"}'] == 0, "none, not nothing"
-    assert found['stallkit_sessions{state="gone"}'] == 1
-    assert not any("tmux" in name for name in found), "names of sessions are nobody's business"
-    assert 'stallkit_events_total{event="escalation"}' not in page(other), "two pages are two"
-    metrics.close(), other.close()
-
-
-def test_what_is_no_address_for_figures_is_one_line() -> None:
-    metrics = Metrics(":0")
-    for bad in ("", ":", "9100x", ":port", ":99999", ":-1", f"127.0.0.1:{metrics.port}", "no host at all:0"):
-        with pytest.raises(StallkitError) as caught:
-            Metrics(bad)
-        assert str(caught.value).startswith("metrics") and "\n" not in str(caught.value)
-    metrics.close()
-
-
-def test_for_how_long_sessions_were_blocked_by_kind_agent_and_answerer() -> None:
-    metrics = Metrics(":0")
-    for seconds in (2.0, 45.0):
-        metrics(event("cleared", what="waits", by="somebody", blocked_s=seconds, kind="permission", agent="claude"))
-    metrics(event("cleared", what="failed", by="stallkit", blocked_s=7_000, kind=None, agent=None))
-    metrics(event("cleared", what="waits", by="somebody"))  # it is not known for how long
-    found = page(metrics)
-    labels = 'agent="claude",answerer="person",kind="permission"'
-    assert found[f"{BLOCKED}_count{{{labels}}}"] == 2 and found[f"{BLOCKED}_sum{{{labels}}}"] == 47
-    bounds = {bound: found[f'{BLOCKED}_bucket{{{labels},le="{bound}"}}'] for bound in ("1.0", "3.0", "30.0", "60.0")}
-    assert bounds == {"1.0": 0, "3.0": 1, "30.0": 1, "60.0": 2}
-    assert found[f'{BLOCKED}_count{{agent="none",answerer="stallkit",kind="failed"}}'] == 1
-    assert sum(value for name, value in found.items() if name.startswith(f"{BLOCKED}_count")) == 3
-    metrics.close()
-
-
-def test_whatever_programs_are_called_the_page_stays_short() -> None:
-    metrics = Metrics(":0")
-    for number in range(1_000):
-        metrics(event("cleared", by="somebody", blocked_s=1, kind="confirm", agent=f"agent{number}"))
-    metrics(event("cleared", by="somebody", blocked_s=1, kind="confirm", agent='"} evil{\n'))
-    counts = {name: value for name, value in page(metrics).items() if name.startswith(f"{BLOCKED}_count")}
-    assert len(counts) <= 202 and sum(counts.values()) == 1_001 and not any("evil" in name for name in counts)
-    metrics.close()
