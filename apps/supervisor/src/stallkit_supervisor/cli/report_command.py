@@ -53,7 +53,7 @@ def report_command(target: str | None, since: str, log: Path | None, everything:
     or the log knows no such session.
     Example:    stallkit report --since 22:00
     """
-    summarise(event_log(log), _since(since, datetime.now().astimezone()), target, everything, as_json)
+    summarise(event_log(log), since_when(since, datetime.now().astimezone()), target, everything, as_json)
 
 
 def summarise(
@@ -75,19 +75,29 @@ def summarise(
         if name not in report.sessions and name not in reported(reader.events(0.0)).sessions:
             raise UnknownName("report", name, "the log tells of no such session", "stallkit report --all lists them")
         report.sessions = {one: found for one, found in report.sessions.items() if one == name}
-    if as_json:
-        print_json(_as_object(report, reader.unreadable))
-    else:
-        console = wide_console(stderr=stderr)
-        _show(console, report, everything)
+    print_report(report, reader.unreadable, everything, as_json, stderr)
     if reader.unreadable:
         lines = "1 line is no event" if reader.unreadable == 1 else f"{reader.unreadable} lines are no events"
         click.echo(f"stallkit: {shown(log)}: {lines}, and left out", err=True)
-    if not stderr and any(one.open for one in report.sessions.values()):
+    if not stderr:
+        leave_by(report)
+
+
+def print_report(report: Report, unreadable: int, everything: bool, as_json: bool, stderr: bool = False) -> None:
+    """Print what happened, for a person or as JSON."""
+    if as_json:
+        print_json(_as_object(report, unreadable))
+    else:
+        _show(wide_console(stderr=stderr), report, everything)
+
+
+def leave_by(report: Report) -> None:
+    """Exit as the report says: whether something still waits."""
+    if any(one.open for one in report.sessions.values()):
         click.get_current_context().exit(Exit.STALLED)
 
 
-def _since(text: str, now: datetime) -> float:
+def since_when(text: str, now: datetime) -> float:
     """The moment that is meant, in seconds of the wall clock.  Raises click.UsageError."""
     with suppress(ValueError):
         if not text.strip().isdecimal():  # a year, or nothing that has a unit

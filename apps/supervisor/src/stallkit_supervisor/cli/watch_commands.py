@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ from stallkit.press.events import Event
 from stallkit.settings import checked_files
 from stallkit.transports.base import Options
 from stallkit_supervisor.cli.report_command import summarise
+from stallkit_supervisor.cli.ssh_watch import refuse_what_is_local, watch_hosts, words_there
 from stallkit_supervisor.cli.watch_table import LiveTable
 from stallkit_supervisor.notify.channels import SHOWN, Channels, Shown, channels_of
 from stallkit_supervisor.notify.notifier import cloud_event
@@ -67,6 +69,13 @@ _TIME = Duration(above=True)
     type=click.Choice(SHOWN),
     help="Show notices there; repeat it (docs/notify.md).",
 )
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="[USER@]NAME",
+    help="Instead: the sessions of another machine, over ssh; repeat it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md).")
 @log_option
 @session_options
@@ -84,6 +93,7 @@ def watch_command(
     hook: str | None,
     webhook: str | None,
     shown_by: tuple[Shown, ...],
+    hosts: tuple[str, ...],
     as_json: bool,
     log: Path | None,
     socket_name: str | None,
@@ -94,10 +104,17 @@ def watch_command(
     TARGET is tmux:NAME, tmux:%PANE, or another transport's.  In a terminal a table shows every session; elsewhere, and
     with --json, each event is a line of JSON.  Ctrl-C or SIGTERM ends it, after the current action.
 
+    With --host it runs there, over ssh, and no session of this machine is watched.  It presses nothing there without
+    --policy, which names a profile, or a file there (docs/fleet.md).
+
     \b
     Exit codes: 0 ended as asked; 1 could not start; 64 usage.
     Example:    stallkit watch --all --policy observe
     """
+    if hosts:
+        refuse_what_is_local(click.get_current_context())
+        watch_hosts(hosts, words_there(targets, policy, interval_s, stall_s, agents, everything), as_json, for_s)
+        return
     flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by)
     settings = load_settings(config, flags, os.environ)
     names = [*targets] or settings.watch.targets
@@ -135,7 +152,10 @@ def run_watch(
         escalations = open_escalations(stack, options) if open_escalations else None
         supervisor = opened(stack, settings, store, say, sources, log, options, escalations)
         each = _printed if as_json or not sys.stdout.isatty() else _table(stack, supervisor)
-        asyncio.run(serve(supervisor, each, settings, again, for_s, say))
+        beside, file = offered("fleet_link"), event_log(log or settings.events.file)
+        if beside is not None:
+            beside = partial(beside, settings, file, options, lambda: supervisor.engine, tell=say)
+        asyncio.run(serve(supervisor, each, settings, again, for_s, say, beside))
 
 
 def _tell_who_watches(socket: str, targets: list[str], everything: bool) -> None:
@@ -242,6 +262,8 @@ def _check(settings: Settings, files: str, socket: str | None) -> None:
         click.echo(f"webhook: an address of {host}, which was not called")
     if events.metrics:
         click.echo(f"metrics: {events.metrics} can be served")
+    if events.otlp:
+        click.echo(f"otlp: figures can be sent to {urlsplit(events.otlp).hostname}, which was not called")
 
 
 # --- ``stallkit notify``: a test notice to each place where people are told ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from datetime import datetime
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Self, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, Group
@@ -135,20 +135,53 @@ def _that_fit(cells: list[dict[str, Text]], width: int) -> list[str]:
     return named
 
 
-class LiveTable:
-    """Shown while it is entered; `event` is to be called with each event."""
+class LiveRows:
+    """A table that is drawn again and again while it is entered, with the latest lines below."""
 
-    def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
-        self._supervisor, self._console = supervisor, console or plain_console()
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or plain_console()
         self._latest: deque[str] = deque(maxlen=LATEST)
-        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=2, transient=False)
+        self._live: Live | None = None
 
-    def __enter__(self) -> LiveTable:
+    def __enter__(self) -> Self:
+        self._live = Live(console=self.console, get_renderable=self._render, refresh_per_second=2, transient=False)
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        assert self._live is not None
         self._live.stop()
+
+    def draw(self, room: int) -> tuple[Table, str]:
+        """The table, of at most so many rows, and what is said below it."""
+        raise NotImplementedError
+
+    def add(self, at: datetime, *parts: object) -> None:
+        """A line, below the table."""
+        self._latest.append(shown(f"{at:%H:%M:%S} ", *parts))
+
+    def _render(self) -> Group:
+        table, below = self.draw(max(3, self.console.height - LATEST - 4))
+        # The cursor rests on an empty line: a ^C that the terminal prints there is wiped with it.
+        return Group(table, Text(below, "dim"), *self._lines(), Text())
+
+    def _lines(self) -> list[Text]:
+        """The latest lines, as many as have room, each in full."""
+        lines: list[str] = []
+        for line in reversed(tuple(self._latest)):  # it is drawn by another thread
+            parts = hanging(self.console, line, _INDENT)
+            if lines and len(lines) + len(parts) > LATEST:
+                break
+            lines = [*parts, *lines]
+        return [Text(line, no_wrap=True) for line in lines[:LATEST]]
+
+
+class LiveTable(LiveRows):
+    """The sessions of a supervisor; `event` is to be called with each event."""
+
+    def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
+        super().__init__(console)
+        self._supervisor = supervisor
 
     def event(self, event: Event) -> None:
         """Show an event; what a look found is in the table already, and what nobody was told of needs no end."""
@@ -157,24 +190,11 @@ class LiveTable:
             details = [str(facts["why"])] if facts.get("why") else []
             details += [f"{key} {facts[key]}" for key in _FACTS if facts.get(key)]
             head = f" {event.name}{': ' if details else ''}"
-            line = f"{event.at.astimezone():%H:%M:%S} ", event.target or "stallkit", head, ", ".join(details)
-            self._latest.append(shown(*line))
+            self.add(event.at.astimezone(), event.target or "stallkit", head, ", ".join(details))
 
-    def _render(self) -> Group:
+    def draw(self, room: int) -> tuple[Table, str]:
+        """The table, of at most so many rows, and how many more there are."""
         rows = [(name, watched.as_object()) for name, watched in list(self._supervisor.sessions.items())]
         rows.sort(key=lambda row: (_URGENCY.get(row[1]["state"], 1), row[0]))
-        room = max(3, self._console.height - LATEST - 4)
         left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
-        table = sessions_table(rows[:room], self._console.width)
-        # The cursor rests on an empty line: a ^C that the terminal prints there is wiped with it.
-        return Group(table, Text(left_out, "dim"), *self._events(), Text())
-
-    def _events(self) -> list[Text]:
-        """The latest events, as many as have room, each in full."""
-        lines: list[str] = []
-        for line in reversed(tuple(self._latest)):  # it is drawn by another thread
-            parts = hanging(self._console, line, _INDENT)
-            if lines and len(lines) + len(parts) > LATEST:
-                break
-            lines = [*parts, *lines]
-        return [Text(line, no_wrap=True) for line in lines[:LATEST]]
+        return sessions_table(rows[:room], self.console.width), left_out
