@@ -13,6 +13,7 @@ from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import RunningSession
 
 from stallkit_operator.item import Item
+from stallkit_operator.orders import ref
 
 _OVER = ("ended", "gone")
 
@@ -32,6 +33,59 @@ class Row:
     sandbox: bool = False
     kind: str = ""  # of what it asks
     server: str | None = None  # the socket of its tmux server, if that is known
+    host: str = ""  # empty: this machine
+    facts: tuple[str, ...] = ()  # of another host's: what is known here of it, in lines
+
+    @property
+    def key(self) -> str:
+        """What it is called among the sessions of all hosts, whose own names have no slash."""
+        return f"{self.host}/{self.name}"
+
+
+@frozen
+class FarItem(Item):
+    """What waits for a person on another host, as it is shown there; `alive`: the host was heard just now."""
+
+    host: str = ""
+    alive: bool = True
+
+
+def host_of(item: Item) -> str:
+    """The other host that asks; empty: this machine does."""
+    return item.host if isinstance(item, FarItem) else ""
+
+
+def ref_of(item: Item) -> str:
+    """What it is called in an order."""
+    return ref(host_of(item), item.id)
+
+
+def key_of(item: Item) -> str:
+    """The key of the session that asks."""
+    return f"{host_of(item)}/{name_of(item.session)}"
+
+
+@frozen
+class Board:
+    """All that is there, as it was read at a time of the wall clock."""
+
+    rows: tuple[Row, ...] = ()
+    items: tuple[Item, ...] = ()  # the oldest first
+    at: float = 0.0
+    host: str = ""  # what this machine is called in its fleet; empty: it is in none
+    trouble: str = ""  # why nothing new is heard of the other hosts
+
+    def item(self, ref: str) -> Item | None:
+        """The open item that is called that."""
+        return next((one for one in self.items if ref_of(one) == ref), None)
+
+    def row(self, key: str) -> Row | None:
+        """The session that is called that."""
+        return next((one for one in self.rows if one.key == key), None)
+
+    def of(self, row: Row) -> list[Item]:
+        """What waits of that session, the oldest first."""
+        return [one for one in self.items if key_of(one) == row.key]
 
 
 def name_of(target: str) -> str:
@@ -48,10 +102,12 @@ def rows(
     sessions: Iterable[RunningSession | ExitRecord],
     branches: Mapping[str, str | None],
     items: Iterable[Item],
+    others: Iterable[Row] = (),
 ) -> list[Row]:
     """Those that a person is asked by first, what is over last.
 
-    `statuses` are rows of ``stallkit status --json``, `branches` are those of the sandboxes whose manifests name one.
+    `statuses` are rows of ``stallkit status --json``, `branches` are those of the sandboxes whose manifests name one,
+    `others` are the rows of other hosts.
     """
     found: dict[str, Row] = {}
     for one in sessions:
@@ -71,7 +127,8 @@ def rows(
             server = row.server or item.server
             found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=item.line, server=server)
     return sorted(
-        found.values(), key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name)
+        [*found.values(), *others],
+        key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name, row.host),
     )
 
 

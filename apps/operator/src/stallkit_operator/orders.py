@@ -1,10 +1,12 @@
 """What a person orders, as values: the verbs on one item of the queue, and how a line that is typed is read.  Pure.
 
-It is read as the command line is: ``r 3 try again`` is what ``stallkit stuck r 3 try again`` is.
+It is read as the command line is: ``r 3 try again`` is what ``stallkit stuck r 3 try again`` is, and ``r c/3 try
+again`` what ``stallkit fleet reply c/3 try again`` is.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from enum import StrEnum
 
@@ -13,6 +15,8 @@ from attrs import frozen
 from stallkit.detect.signature import Kind
 from stallkit_operator.item import Category, Choice, ChoiceKind, Item, Source
 
+_REF = re.compile(r"(?:([\w-]{1,63})/)?(?!0+$)([0-9]{1,15})", re.ASCII)
+BY_ITSELF = ("triage", "rebuild", "waive", "routes", "egress")  # what no host does for another
 _ON_TERMINAL = ("routes", "egress", "pipelock")  # commands that open an editor
 _USAGE = "write one of: r ID TEXT, approve ID, decline ID [WHY], answer ID OPTION, triage ID CATEGORY, show ID, "
 _MORE = "routes edit|reload SANDBOX, egress edit SANDBOX, rebuild ID, waive SUBJECT --why WHY, waivers, quit"
@@ -29,11 +33,12 @@ class Verb(StrEnum):
 
 @frozen
 class Order:
-    """An answer to one item; `text` is the reply, the reason, or the option."""
+    """An answer to one item; `text` is the reply, the reason, or the option; no `host`: the item is of this machine."""
 
     verb: Verb
     id: int
     text: str = ""
+    host: str = ""
 
 
 @frozen
@@ -53,14 +58,25 @@ class Elsewhere:
 
 @frozen
 class Look:
-    """Show this item."""
+    """Show this item; no `host`: it is of this machine."""
 
     id: int
+    host: str = ""
 
 
 @frozen
 class Quit:
     """Leave."""
+
+
+def ref(host: str, id: int) -> str:
+    """What an item is called: ``3``, on another host ``c/3``."""
+    return f"{host}/{id}" if host else str(id)
+
+
+def by_itself(what: str, host: str) -> str:
+    """Why something is not done from here."""
+    return f"{what}: this is done on {host} itself"
 
 
 def chosen(order: Order, item: Item) -> Choice | str | None:
@@ -87,33 +103,42 @@ def chosen(order: Order, item: Item) -> Choice | str | None:
     return found
 
 
-def read_line(line: str) -> Order | Triage | Elsewhere | Look | Quit:
-    """The order in a line that a person typed.  Raises ValueError, which says what can be written.
+def read_line(line: str, own: str = "") -> Order | Triage | Elsewhere | Look | Quit:
+    """The order in a line that a person typed; `own` is what this machine is called in its fleet.
 
-    >>> read_line("r 3 try  again")
-    Order(verb=<Verb.REPLY: 'reply'>, id=3, text='try  again')
+    Raises ValueError, which says what can be written.
+
+    >>> read_line("r c/3 try  again")
+    Order(verb=<Verb.REPLY: 'reply'>, id=3, text='try  again', host='c')
+    >>> read_line("approve c/3", own="c")
+    Order(verb=<Verb.APPROVE: 'approve'>, id=3, text='', host='')
     >>> read_line("stallkit routes edit web")
     Elsewhere(words=('routes', 'edit', 'web'))
     """
     verb, rest = _first(line.strip())
-    for prefix in ("stallkit", "stuck"):
+    for prefix in ("stallkit", "stuck", "fleet"):
         if verb == prefix:
             verb, rest = _first(rest)
     if verb in ("q", "quit", "exit") and not rest:
         return Quit()
+    if own:
+        rest = rest.removeprefix(f"{own}/")
+    named, text = _first(rest)
+    found = _REF.fullmatch(named)
+    if found and found[1] and verb in BY_ITSELF:
+        raise ValueError(by_itself(verb, found[1]))
     if verb in _ON_TERMINAL:
         return Elsewhere((verb, *_words(rest)))
     if verb == "waivers" or (verb in ("rebuild", "waive", "unwaive") and rest):
         return Elsewhere(("stuck", verb, *_words(rest)))
-    number, text = _first(rest)
     known = {"r": Verb.REPLY, **{str(one): one for one in Verb}}
     if verb not in {*known, "triage", "show"}:
         raise ValueError(_USAGE + _MORE)
-    if not (number.isascii() and number.isdecimal() and 0 < len(number) < 16 and int(number)):
+    if found is None:
         raise ValueError(f"{verb}: which one? give the number in front of it: {verb} 3")
-    id = int(number)
+    host, id = found[1] or "", int(found[2])
     if verb == "show" and not text:
-        return Look(id)
+        return Look(id, host)
     if verb == "triage":
         try:
             return Triage(id, None if text == "none" else Category(text))
@@ -122,8 +147,8 @@ def read_line(line: str) -> Order | Triage | Elsewhere | Look | Quit:
     if verb not in known or (known[verb] is Verb.APPROVE and text):
         raise ValueError(f"{verb}: it takes a number, and nothing else")
     if known[verb] in (Verb.REPLY, Verb.ANSWER) and not text:
-        raise ValueError(f"{verb} {id}: give {'a text' if known[verb] is Verb.REPLY else 'one of its options'}")
-    return Order(known[verb], id, text)
+        raise ValueError(f"{verb} {named}: give {'a text' if known[verb] is Verb.REPLY else 'one of its options'}")
+    return Order(known[verb], id, text, host)
 
 
 def _first(line: str) -> tuple[str, str]:

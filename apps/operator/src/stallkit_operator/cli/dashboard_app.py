@@ -11,7 +11,7 @@ import time
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from stallkit_supervisor.cli.watch_table import apart, middle_cut
 from textual import work
@@ -24,16 +24,16 @@ from textual.widgets import DataTable, Input, Static
 
 from stallkit.cli.output import hanging, plain_console, shown
 from stallkit.errors import StallkitError
-from stallkit_operator.board import Row, name_of
-from stallkit_operator.cli.dashboard_desk import Board, Desk
+from stallkit_operator.board import Board, FarItem, Row, host_of, key_of, name_of, ref_of
+from stallkit_operator.cli.dashboard_desk import Desk
 from stallkit_operator.cli.stuck_commands import age, item_lines
 from stallkit_operator.item import Item
-from stallkit_operator.orders import Elsewhere, Look, Order, Quit, Triage, read_line
+from stallkit_operator.orders import BY_ITSELF, Elsewhere, Look, Order, Quit, Triage, by_itself, read_line, ref
 
 # --- what the dashboard is drawn with ---
 
-NAME = "session"  # the column that has up to a quarter of a wide terminal, where names are long
-_SPARED = ("branch", "age", "kind", "since", "agent")  # left out in this order, where the last column has no room
+_SHARES = {"session": 4, "no": 6, "host": 11}  # columns of names: where these are long, up to that part of a terminal
+_SPARED = ("branch", "age", "kind", "since", "agent", "host")  # left out in this order, where the last has no room
 _LEAST = 16  # columns for the last one
 _GAP = 2  # between columns
 
@@ -43,35 +43,34 @@ class Table(DataTable[Text]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "app.command", show=False)]
 
-    def __init__(self, columns: dict[str, int], id: str) -> None:
+    def __init__(self, id: str) -> None:
         super().__init__(id=id, cursor_type="row", show_row_labels=False, cell_padding=0)
-        self._columns = columns
         self._was: tuple[list[str], list[tuple[str, int]], list[list[str]]] = ([], [], [])  # keys, columns, cells
 
-    def fill(self, rows: list[tuple[str, list[str]]]) -> None:
-        """Show these rows, each with a key and its cells."""
-        at = [*self._columns].index(NAME)
-        names = [row[at] for _, row in rows]
-        widest = max(map(cell_len, names), default=0)
-        room = max(self._columns[NAME], min(widest, self.size.width // 4))
-        for (_, row), name in zip(rows, apart(names, room), strict=True):
-            row[at] = name
-        columns = {**self._columns, NAME: room}
+    def fill(self, columns: dict[str, int], rows: list[tuple[str, list[str]]]) -> None:
+        """Show these rows, each with a key and its cells, in columns of at least that width."""
+        columns, cells = dict(columns), [dict(zip(columns, row, strict=True)) for _, row in rows]
+        for name in _SHARES.keys() & columns:
+            names = [row[name] for row in cells]
+            widest = max(map(cell_len, names), default=0)
+            columns[name] = max(columns[name], min(widest, self.size.width // _SHARES[name]))
+            for row, short in zip(cells, apart(names, columns[name]), strict=True):
+                row[name] = short
         named = _that_fit(columns, self.size.width)
         rest = max(8, self.size.width - sum(columns[name] + _GAP for name in named) + _GAP - 1)
         widths = [(name, columns[name] + _GAP if columns[name] else rest) for name in named]
-        cells = [[cell for name, cell in zip(self._columns, row, strict=True) if name in named] for _, row in rows]
+        drawn = [[_fitted(row[name], columns[name] or rest) for name in named] for row in cells]
         keys, before = [key for key, _ in rows], self._was
-        self._was = (keys, widths, cells)
+        self._was = (keys, widths, drawn)
         if before[:2] == (keys, widths):
-            self._redraw(before[2], cells)
+            self._redraw(before[2], drawn)
             return
         chosen = self.chosen
         self.clear(columns=True)
         for name, width in widths:
             self.add_column(name, width=width)
-        for key, row in zip(keys, cells, strict=True):
-            self.add_row(*map(_cell, row), key=key)
+        for key, texts in zip(keys, drawn, strict=True):
+            self.add_row(*map(_cell, texts), key=key)
         if chosen in keys:
             self.move_cursor(row=self.get_row_index(chosen))
 
@@ -89,8 +88,12 @@ class Table(DataTable[Text]):
         return str(rows[self.cursor_row].key.value) if 0 <= self.cursor_row < len(rows) else ""
 
 
+def _fitted(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+
+
 def _cell(text: str) -> Text:
-    return Text(text, no_wrap=True, overflow="ellipsis")
+    return Text(text, no_wrap=True)
 
 
 def _that_fit(columns: dict[str, int], width: int) -> list[str]:
@@ -105,8 +108,10 @@ def _that_fit(columns: dict[str, int], width: int) -> list[str]:
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
-_QUEUE = {"no": 4, "age": 5, NAME: 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
-_SESSIONS = {NAME: 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
+_QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
+_SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
+_QUEUE_OF_FLEET = {"host": 4, **_QUEUE}
+_SESSIONS_OF_FLEET = {"host": 4, **_SESSIONS, "is": 11}  # unreachable
 _WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
 _SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
 _VIEWS = ("screen", "history", "manifest")
@@ -166,8 +171,8 @@ class Dashboard(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("stallkit", id="title")
-        yield Table(_QUEUE, "queue")
-        yield Table(_SESSIONS, "sessions")
+        yield Table("queue")
+        yield Table("sessions")
         yield Static(id="about")
         with VerticalScroll(id="detail"):
             yield Static(id="text")
@@ -199,9 +204,13 @@ class Dashboard(App[None]):
         self.board = board
         now = time.time()
         told = f"{len(board.items)} wait for a person   {len(board.rows)} sessions"
+        told += f"   {shown(board.trouble)}" if board.trouble else ""
         self._tell("#title", told if self.size.width < _WIDE else f"stallkit   {told}")
-        self.query_one("#queue", Table).fill([(str(one.id), _item_cells(one, now)) for one in board.items])
-        self.query_one("#sessions", Table).fill([(row.name, _row_cells(row, now)) for row in board.rows])
+        queue, sessions = (_QUEUE_OF_FLEET, _SESSIONS_OF_FLEET) if board.host else (_QUEUE, _SESSIONS)
+        items = [(ref_of(one), _item_cells(one, now, board.host)) for one in board.items]
+        self.query_one("#queue", Table).fill(queue, items)
+        rows = [(row.key, _row_cells(row, now, board.host)) for row in board.rows]
+        self.query_one("#sessions", Table).fill(sessions, rows)
         self.detail()
 
     def on_data_table_row_highlighted(self) -> None:
@@ -218,18 +227,15 @@ class Dashboard(App[None]):
     def chosen(self) -> tuple[Row | None, Item | None]:
         """The session and the item that the cursor is on."""
         if self._over is not None:
-            return self._row(name_of(self._over.session)), self._over
+            return self.board.row(key_of(self._over)), self._over
         sessions, queue = self.query_one("#sessions", Table), self.query_one("#queue", Table)
         asked = self._asked or self.board
         if sessions.has_focus or not queue.chosen:
-            row = self._row(sessions.chosen)
-            items = asked.of(row.name) if row else []
+            row = self.board.row(sessions.chosen)
+            items = asked.of(row) if row else []
             return row, items[self._nth % len(items)] if items else None
-        item = asked.item(int(queue.chosen))
-        return (self._row(name_of(item.session)) if item else None), item
-
-    def _row(self, name: str) -> Row | None:
-        return next((row for row in self.board.rows if row.name == name), None)
+        item = asked.item(queue.chosen)
+        return (self.board.row(key_of(item)) if item else None), item
 
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
@@ -237,24 +243,27 @@ class Dashboard(App[None]):
         row, item = chosen = self._drawn(lambda: self.chosen) or (None, None)
         lines, view, width = [], self._view, max(20, self.size.width - 2)
         try:
-            if item is not None and view == _VIEWS[0]:
-                lines += [*item_lines(item, width), ""]
+            if item is not None and (view == _VIEWS[0] or host_of(item)):
+                lines += [*item_lines(item, width, host_of(item)), ""]
             if row is not None:
                 read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
+                told = row.facts if row.host else read[view](row)
                 on = plain_console(width=width)
-                lines += [part for line in read[view](row) for part in hanging(on, line, _SET_IN)]
+                lines += [part for line in told for part in hanging(on, line, _SET_IN)]
         except StallkitError as error:
             lines.append(shown(error))
-        name = row.name if row else item.session if item else ""
-        mine = self.board.of(row.name) if row else []
+        name = row.key.removeprefix("/") if row else item.session if item else ""
+        mine = self.board.of(row) if row else []
         several = f" {mine.index(item) + 1} of {len(mine)} (n)" if item in mine and len(mine) > 1 else ""
-        about = self._about(shown(name), several, view) if name else ""
+        about = self._about(shown(name), several, "" if row and row.host else view) if name else ""
         self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
 
     def _about(self, name: str, which: str, view: str) -> str:
-        """Whose details these are, which of them, and that `v` shows the others."""
+        """Whose details these are, which of them, and that `v` shows the others, if there are any."""
         others = [one for one in _VIEWS if one != view]
-        rest = f"{which}   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
+        rest = which
+        if view:
+            rest += f"   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
         room = max(_NAMED, self.size.width - len(rest))
         return middle_cut(name, room, room // 2) + rest
 
@@ -289,10 +298,8 @@ class Dashboard(App[None]):
         if item is None:
             self.say("nothing of it waits for a person")
             return
-        self.say(
-            "   ".join(f"{one.id} {one.name}" for one in item.options)
-        )  # below a long dialog they may be out of sight
-        self._write(f"{verb} {item.id}" + ("" if verb == "approve" else " "))
+        self.say("   ".join(f"{one.id} {one.name}" for one in item.options))  # they may be out of sight below
+        self._write(f"{verb} {ref_of(item)}" + ("" if verb == "approve" else " "))
 
     def action_edit(self) -> None:
         row, item = self.chosen
@@ -326,6 +333,11 @@ class Dashboard(App[None]):
         self._write("")
 
     def _write(self, text: str) -> None:
+        row, item = self.chosen
+        verb, host = text.partition(" ")[0], host_of(item) if item else row.host if row else ""
+        if host and verb in BY_ITSELF:
+            self.say(by_itself(verb, host))
+            return
         line = self.query_one(Input)
         line.value = text
         self._asked = self.board  # an answer is to what was shown when it was begun
@@ -363,7 +375,7 @@ class Dashboard(App[None]):
             self.action_leave()
             return
         try:
-            order = read_line(line)
+            order = read_line(line, asked.host)
         except ValueError as error:
             self.say(str(error))
             return
@@ -373,12 +385,13 @@ class Dashboard(App[None]):
                 self.exit()
             case Elsewhere(words):
                 self._elsewhere(words, asked)
-            case Look(id):
-                self._look_at(id)
+            case Look():
+                self._look_at(order)
             case _:
                 self.say(f"{line} ...")
-                shown_whole = looked_at is not None and looked_at.id == order.id
-                self._do(order, looked_at if shown_whole else asked.item(order.id))
+                name = ref(order.host if isinstance(order, Order) else "", order.id)
+                shown_whole = looked_at is not None and ref_of(looked_at) == name
+                self._do(order, looked_at if shown_whole else asked.item(name))
 
     @work(thread=True, group="do")
     def _do(self, order: Order | Triage, seen: Item | None) -> None:
@@ -397,10 +410,10 @@ class Dashboard(App[None]):
             return
         self._call(self.desk.itself(words), True)
 
-    def _look_at(self, id: int) -> None:
+    def _look_at(self, look: Look) -> None:
         try:
-            self._over = self.desk.item(id)
-        except StallkitError as error:
+            self._over = self.board.item(ref(look.host, look.id)) or self.desk.item(look)
+        except (StallkitError, ValueError) as error:
             self.say(str(error))
             return
         self._view = _VIEWS[0]
@@ -414,24 +427,23 @@ class Dashboard(App[None]):
         self.look()
 
 
-def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, int | None]:
+def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, str | None]:
     row, item = chosen
-    return row.name if row else None, item.id if item else None
+    return row.key if row else None, ref_of(item) if item else None
 
 
-def _item_cells(item: Item, now: float) -> list[str]:
+def _item_cells(item: Item, now: float, own: str = "") -> list[str]:
+    """Of its columns; `own` is what this machine is called in its fleet, if there is a column for that."""
+    host = [host_of(item) or own] if own else []
     kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}"
     kind = kind if item.state == "input_required" else str(item.state)
-    return [
-        str(item.id),
-        age(now - item.created),
-        shown(name_of(item.session)),
-        kind,
-        shown(item.line),
-    ]
+    if isinstance(item, FarItem) and not item.alive:
+        kind = "unreachable"
+    return [*host, ref_of(item), age(now - item.created), shown(name_of(item.session)), kind, shown(item.line)]
 
 
-def _row_cells(row: Row, now: float) -> list[str]:
+def _row_cells(row: Row, now: float, own: str = "") -> list[str]:
+    host = [row.host or own] if own else []
     since = age(now - row.since) if row.since is not None else ""
     asks = shown(f"{row.kind}: " if row.kind else "", row.asks)
-    return [*map(shown, (row.name, row.state, since, row.agent, row.branch)), asks]
+    return [*host, *map(shown, (row.name, row.state, since, row.agent, row.branch)), asks]

@@ -8,7 +8,7 @@ import click
 
 from stallkit.cli.common import session_options
 from stallkit.errors import StallkitError
-from stallkit_operator.cli.dashboard_desk import Desk
+from stallkit_operator.cli.dashboard_desk import Desk, fleet_desk
 
 
 @click.command("dashboard")
@@ -17,7 +17,8 @@ def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
     """Show sessions, sandboxes and what waits for a person on one screen, and answer there.
 
     A key writes a command on the last line, as `r 3 `, and Enter does what stands there; it is what `stallkit stuck`
-    does.  Needs a terminal of 80 columns and 24 rows, and the extra stallkit-operator[dashboard].
+    does.  In a fleet it shows all hosts, and `r c/3 ` answers what host c asks.  Needs a terminal of 80 columns and 24
+    rows, and the extra stallkit-operator[dashboard].
 
     \b
     Exit codes: 0 left by q; 1 textual is not installed; 64 this is no terminal.
@@ -37,4 +38,5 @@ def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
             "dashboard", "in this environment", why, "pip install 'stallkit-operator[dashboard]'"
         ) from error
 
-    Dashboard(Desk(socket_name, socket_path)).run()
+    with fleet_desk() as fleet:
+        Dashboard(Desk(socket_name, socket_path, fleet)).run()

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import cached_property
-from typing import Sequence
+from typing import ContextManager, Iterable, Protocol
 
-from attrs import field, frozen
+from attrs import evolve
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import Register, RunningSession
 from stallkit_supervisor.cli.status_commands import noted, told_of, watched_rows
@@ -20,14 +20,16 @@ from stallkit_supervisor.cli.status_commands import noted, told_of, watched_rows
 from stallkit.cli.common import engine
 from stallkit.cli.output import shown
 from stallkit.config import sandboxes_file, sessions_file
+from stallkit.distributions import offered
 from stallkit.errors import ConfigError, StallkitError
 from stallkit.packs.registry import Engine
 from stallkit.press.gate import SEALED
 from stallkit.redact.redact import redact
+from stallkit.settings_files import settings_files
 from stallkit.terminal.text import escaped
 from stallkit.transports.base import Options, Transport
 from stallkit_operator.answering import carry_out
-from stallkit_operator.board import Row, name_of, rows
+from stallkit_operator.board import Board, FarItem, Row, host_of, name_of, rows
 from stallkit_operator.cli.sandbox_commands import manifest_lines
 from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
 from stallkit_operator.cli.stuck_commands import (
@@ -40,7 +42,7 @@ from stallkit_operator.cli.stuck_commands import (
     who,
 )
 from stallkit_operator.item import Item, Source
-from stallkit_operator.orders import Order, Triage
+from stallkit_operator.orders import Look, Order, Triage, by_itself, ref
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
 _HISTORY = 20  # incidents of a session
@@ -48,28 +50,32 @@ _SET_IN = " " * 4  # before a session's rows: none begins where our own lines do
 _ITSELF = "from stallkit.cli.main import main; main()"
 
 
-@frozen
-class Board:
-    """What is there now."""
+class Fleet(Protocol):
+    """The other hosts of the fleet that this machine is in."""
 
-    rows: tuple[Row, ...] = ()
-    items: tuple[Item, ...] = ()  # the oldest first
-    at: float = field(factory=time.time)  # when it was read
+    def board(self) -> Board:
+        """What is there now, as far as it is known."""
+        ...
 
-    def item(self, id: int | None) -> Item | None:
-        """The open item of that number."""
-        return next((one for one in self.items if one.id == id), None)
+    def answer(self, order: Order, seen: FarItem) -> str:
+        """Answer an item as it was shown, and return what became of it.  Raises StallkitError."""
+        ...
 
-    def of(self, name: str) -> list[Item]:
-        """What waits of that session, the oldest first."""
-        return [one for one in self.items if name_of(one.session) == name]
+
+def fleet_desk() -> ContextManager[Fleet | None]:
+    """The fleet that the settings name; without one nothing is imported for it.  Raises ConfigError."""
+    named = any("fleet" in found.counts for found in settings_files())
+    opened = offered("fleet_desk") if named else None
+    return opened() if opened else nullcontext()
 
 
 class Desk:
-    """The reads and the writes, for one tmux server; they may be called from any thread."""
+    """The reads and the writes, for one tmux server and a fleet; they may be called from any thread."""
 
-    def __init__(self, socket_name: str | None = None, socket_path: str | None = None) -> None:
-        self._options = Options(socket_name, socket_path)
+    def __init__(
+        self, socket_name: str | None = None, socket_path: str | None = None, fleet: Fleet | None = None
+    ) -> None:
+        self._options, self._fleet = Options(socket_name, socket_path), fleet
         self.who = who("dashboard")  # now: while the dashboard runs, standard input is its own
 
     @cached_property
@@ -81,13 +87,20 @@ class Desk:
         began = time.time()
         with opened_queue() as queue:
             items = queue.items()
-        return Board(tuple(rows(watched_rows()[0], _sessions(), _branches(), items)), tuple(items), began)
+        there = self._fleet.board() if self._fleet else Board()
+        found = rows(watched_rows()[0], _sessions(), _branches(), items, there.rows)
+        waits = sorted([*items, *there.items], key=lambda item: item.created) if self._fleet else items
+        return evolve(there, rows=tuple(found), items=tuple(waits), at=began)
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         """Do what a person orders, and return what became of it; `seen` is the item as it was shown to them, if it was.
 
         Raises StallkitError, ValueError.
         """
+        if isinstance(order, Order) and order.host:
+            if self._fleet is None or not isinstance(seen, FarItem):
+                raise ValueError(f"{ref(order.host, order.id)} was not shown to you here: nothing was done")
+            return self._fleet.answer(order, seen)
         with opened_queue() as queue:
             if isinstance(order, Triage):
                 item = queue.triage(order.id, order.category)
@@ -96,15 +109,17 @@ class Desk:
             revision = seen.revision if seen is not None else 0
             return outcome(carry_out(queue, order, self.who, lambda: self._engine, self._reach, revision, audit))
 
-    def shown(self, items: Sequence[Item]) -> None:
+    def shown(self, items: Iterable[Item]) -> None:
         """Note that these are shown here, for a command that is run on this terminal."""
         with opened_queue() as queue:
-            note(queue, items)
+            note(queue, [one for one in items if not host_of(one)])
 
-    def item(self, id: int) -> Item:
-        """An item, also one that is over.  Raises NoItem."""
+    def item(self, look: Look) -> Item:
+        """An item that is not on the board, as it is over, or new.  Raises NoItem, ValueError."""
+        if look.host:
+            raise ValueError(f"{ref(look.host, look.id)}: nothing of that number waits there now")
         with opened_queue() as queue:
-            return queue.item(id)
+            return queue.item(look.id)
 
     def screen(self, row: Row) -> list[str]:
         """What its screen shows now."""
@@ -142,7 +157,9 @@ class Desk:
             return list(manifest_lines(sandboxes.get(row.name), sandboxes.history(row.name)))
 
     def window(self, row: Row) -> list[str]:
-        """The command that brings a person to its terminal.  Raises StallkitError where no key may go in."""
+        """The command that brings a person to its terminal.  Raises StallkitError, ValueError where there is none."""
+        if row.host:
+            raise ValueError(by_itself("tmux", row.host))
         with closing(self._open(row)) as transport:
             seen = transport.capture()
         if seen.sealed:
