@@ -27,6 +27,7 @@ EXTRAS = {
         "hypothesis",
         "jeepney",
         "mcp",
+        "opentelemetry",
         "pexpect",
         "prometheus_client",
     ),
@@ -141,10 +142,11 @@ def test_packs_use_only_what_is_public() -> None:
 
 # The modules of an app that the apps above it may use.
 _SHARED = """
+stallkit_operator answering board cli.stuck_commands item orders queue sandbox.sandbox_start
 stallkit_sessions cli cli.named_sessions containers.runtime_call containers.runtimes finalize launch lifecycle manager
     manifest model panes ports register resuming sandbox_session terminate witnesses work_snapshot worktree
-stallkit_supervisor cli.status_commands cli.watch_table escalations notification notify.channels
-    notify.notice settings sources supervisor_socket
+stallkit_supervisor cli.report_command cli.status_commands cli.watch_table escalations log_report notification
+    notify.channels notify.notice session_state settings sources supervisor_socket
 stallkit_wrap askpass.launcher askpass.prompts relay.driver
 """
 SHARED = {words[0]: words[1:] for app in re.split(r"\n(?=\S)", _SHARED.strip()) for words in [app.split()]}

@@ -93,6 +93,7 @@ BROUGHT_BY = {
     "stallkit-sessions": """attach list output postmortem run start stop""",
     "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
     "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
+    "stallkit-fleet": """fleet""",
     "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",
 }
 

@@ -191,6 +191,7 @@ EXTRAS = {
     "distributed",
     "jeepney",
     "mcp",
+    "opentelemetry",
     "pexpect",
     "prometheus_client",
     "pyghostty",

@@ -98,6 +98,9 @@ ELSEWHERE = {
     "egress-edit": "apps/operator/tests/test_remedy_live.py",
     "pipelock-edit": "apps/operator/tests/test_remedy_live.py",
     "stuck-manifest": "apps/operator/tests/test_sandbox_start.py",
+    **{f"fleet-{name}": "apps/fleet/tests/test_link.py" for name in ("answer", "approve", "decline", "doctor", "list")},
+    **{f"fleet-{name}": "apps/fleet/tests/test_link.py" for name in ("reply", "report", "show", "watch")},
+    **dict.fromkeys(("fleet-policy-list", "fleet-stuck-list"), "apps/fleet/tests/test_link.py"),
     "mark": "apps/lab/tests/e2e/test_record_command.py",
 }
 

@@ -1,0 +1,1 @@
+"""Many machines, one list: what the sessions of each do, one queue, one policy, over NATS JetStream or ssh."""

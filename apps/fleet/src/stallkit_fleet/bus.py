@@ -1,0 +1,181 @@
+"""The connection to the bus: as whom, over TLS, what must be there, and each failure in one line.
+
+It is opened anew after a failure, rather than kept alive: whoever sent something decides what that means for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import Any, AsyncIterator, Mapping
+
+import nats.errors
+import nats.js.errors
+from nats.aio.client import Client
+from nats.js import JetStreamContext, api
+from nats.js.kv import KeyValue
+
+from stallkit.errors import ConfigError, StallkitError
+from stallkit_fleet.messages import ABOUT, ALIVE, ALIVE_S, EVENTS, POLICY, STATE, event_subject
+from stallkit_fleet.settings import FleetSettings, secret
+
+ABOUT_KEY = "about"  # in the bucket of policies, which every host may read
+CONNECT_S = 5.0
+REPLY_S = 5.0  # for the server to say that it has a message
+DAY_S = 86_400.0
+FAILURES = (nats.errors.Error, OSError, asyncio.TimeoutError, ssl.SSLError)
+_BUCKETS: Mapping[str, Mapping[str, Any]] = {
+    STATE: {"ttl": 7 * DAY_S},
+    ALIVE: {"ttl": ALIVE_S},
+    POLICY: {"history": 64},
+}
+
+
+class BusError(StallkitError):
+    """The bus cannot be used; local work goes on without it."""
+
+    def __init__(self, where: str, why: str, todo: str = "see: stallkit fleet doctor") -> None:
+        super().__init__("fleet", where, why, todo)
+
+
+def _login(path: str | None, name: str) -> dict[str, Any]:
+    """How a file of credentials logs in: of an account (.creds), an NKey seed, or ``USER:PASSWORD``."""
+    if path is None:
+        return {}
+    text = secret(path).strip()
+    if "BEGIN NATS USER JWT" in text:
+        if (expires := _expires(text)) is not None and expires < time.time():
+            raise ConfigError(path, "these credentials have expired", "get new ones from who runs the bus")
+        return {"user_credentials": path}
+    if text.startswith("SU") and len(text.split()) == 1 and ":" not in text:
+        return {"nkeys_seed_str": text}
+    user, colon, password = text.partition(":")
+    if not colon or "\n" in text:
+        todo = "it holds a .creds file, an NKey seed, or one line USER:PASSWORD"
+        raise ConfigError(path, f"it is no file of credentials of {name}", todo)
+    return {"user": user, "password": password}
+
+
+def _expires(creds: str) -> float | None:
+    """When the token in a .creds file expires: of one that did, the server says only that it refuses it."""
+    with suppress(ValueError, IndexError, AttributeError):
+        claims = creds.split("-----")[2].strip().split(".")[1]
+        found = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4))).get("exp")
+        return float(found) if found else None
+    return None
+
+
+@asynccontextmanager
+async def connected(fleet: FleetSettings, credentials: str | None, name: str) -> AsyncIterator[Client]:
+    """The bus, for `name`, whose replies nobody else can read; closed at the end.  Raises BusError, ConfigError."""
+    assert fleet.url is not None
+    client, said = Client(), list[Exception]()
+
+    async def note(error: Exception) -> None:
+        said.append(error)
+
+    try:
+        await client.connect(
+            [one.strip() for one in fleet.url.split(",")],
+            name=f"stallkit {name}",
+            error_cb=note,
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
+            connect_timeout=int(CONNECT_S),
+            ping_interval=5,
+            max_outstanding_pings=2,
+            inbox_prefix=f"_INBOX.{name}",
+            tls=_tls(fleet),
+            **_login(credentials, name),
+        )
+    except FAILURES as error:
+        raise BusError(fleet.url, *reason(error, said)) from error
+    try:
+        yield client
+    except FAILURES as error:
+        raise BusError(fleet.url, *reason(error, said)) from error
+    finally:
+        await client.close()
+
+
+def _tls(fleet: FleetSettings) -> ssl.SSLContext | None:
+    if fleet.ca is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=fleet.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError("[fleet] ca", f"{fleet.ca}: {error}", "name a file of certificates") from error
+
+
+def reason(error: BaseException, said: list[Exception] | tuple[Exception, ...] = ()) -> tuple[str, str]:
+    """Why the bus cannot be used, and what to do, in words."""
+    texts = [str(one) for one in (*said, error)]
+    both = " ".join(texts).casefold()
+    if "expired" in both:
+        return "the credentials have expired", "get new ones from who runs the bus"
+    if "authorization violation" in both or "permissions violation" in both:
+        return "the server refuses these credentials, or this right", "check [fleet] credentials and the user's rights"
+    if isinstance(error, ssl.SSLError) or "certificate" in both or "ssl" in both:
+        return f"TLS fails: {texts[-1]}", "name the file of the server's authority as [fleet] ca"
+    if isinstance(error, nats.js.errors.NotFoundError):
+        return "the streams of stallkit are not there", "create them: stallkit fleet join, as a user who may"
+    if isinstance(error, nats.js.errors.ServiceUnavailableError):
+        return "JetStream does not answer", "start nats-server with -js"
+    if isinstance(error, nats.js.errors.APIError):
+        return f"the server says: {error.description}", "see its log; the disk may be full"
+    if isinstance(error, nats.errors.NoRespondersError | nats.js.errors.NoStreamResponseError):
+        return "JetStream does not answer", "start nats-server with -js"
+    if isinstance(error, nats.errors.ConnectionClosedError | nats.errors.StaleConnectionError):
+        return "the connection broke", "is the network there? does nats-server run?"
+    if isinstance(error, ConnectionRefusedError) or "connect call failed" in both or "errno 111" in both:
+        return "nothing listens there", "start nats-server, or correct [fleet] url"
+    if isinstance(error, asyncio.TimeoutError | nats.errors.TimeoutError) or "timeout" in both:
+        return "no answer in time", "is the network there? is it the address of the bus?"
+    return texts[-1] or type(error).__name__, "check [fleet] url"
+
+
+async def create(js: JetStreamContext, url: str) -> None:
+    """Make the stream and the buckets that are not there yet.  Raises BusError, and what the bus raises."""
+    for name, limits in _BUCKETS.items():
+        try:
+            await js.stream_info(f"KV_{name}")
+        except nats.js.errors.NotFoundError:
+            await js.create_key_value(bucket=name, description=ABOUT, **limits)
+    try:
+        await js.stream_info(EVENTS)
+    except nats.js.errors.NotFoundError:
+        await js.add_stream(
+            name=EVENTS,
+            description=ABOUT,
+            subjects=[event_subject("*")],
+            max_age=7 * DAY_S,
+            duplicate_window=600,
+            storage=api.StorageType.FILE,
+        )
+    with suppress(nats.js.errors.KeyWrongLastSequenceError):
+        await bucket(js, POLICY).create(ABOUT_KEY, ABOUT.encode())
+    await check_version(js, url)
+
+
+async def check_version(js: JetStreamContext, url: str) -> None:
+    """Raises BusError where the buckets are of another version of stallkit, or of something else, or not there."""
+    try:
+        entry = await bucket(js, POLICY).get(ABOUT_KEY)
+    except nats.js.errors.NotFoundError as error:
+        raise BusError(
+            url, "the buckets of stallkit are not there", "stallkit fleet join, as a user who may"
+        ) from error
+    about = (entry.value or b"").decode("utf-8", "replace")
+    if about != ABOUT:
+        why = f"its buckets are of another version: {about[:40]!r}, this is {ABOUT!r}"
+        raise BusError(url, why, "update stallkit-fleet here or there")
+
+
+def bucket(js: JetStreamContext, name: str) -> KeyValue:
+    """A bucket, without a look whether it is there: a host has no right to that."""
+    return KeyValue(name=name, stream=f"KV_{name}", pre=f"$KV.{name}.", js=js, direct=False)
