@@ -130,10 +130,10 @@ class Demo:
         title("3  Host b is cut off, and goes on by itself")
         print("  root@b# ip link set eth0 down", flush=True)
         self.network.cut("b")
-        self.listed("b to be unreachable", b="unreachable", a="waiting")
         self.does("b", "stallkit", "stuck", "list")
         self.does("b", "stallkit", "stuck", "reply", "1", "n")
         self.screen("b", "b got <n>")
+        self.listed("b to be unreachable", b="unreachable", a="waiting")
 
     def back(self) -> None:
         title("4  It comes back, and tells what happened meanwhile")

@@ -227,8 +227,16 @@ def _rules(kind: str) -> list[tuple[list[str], str]]:
     return [(texts.split(), patterns.filled(pattern.replace("(?&edge)", kept["edge"]))) for texts, pattern in rules]
 
 
+@cache
+def _hints(kind: str) -> re.Pattern[str]:
+    """One of the texts of its rules: most texts have none, and are passed by at once."""
+    return re.compile("|".join(re.escape(one) for texts, _ in _rules(kind) for one in texts))
+
+
 def _matches(kind: str, text: str) -> Iterator[re.Match[str]]:
     """Where the rules of a kind hold in a text."""
+    if not _hints(kind).search(text):
+        return
     for texts, pattern in _rules(kind):
         if any(one in text for one in texts):
             yield from compiled(pattern).finditer(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import shutil
@@ -105,6 +106,16 @@ def tour(tmp_path: Path) -> Iterator[Tour]:
 def test_the_page_is_true(tour: Tour) -> None:
     for host, command, wanted in commands(PAGE.read_text()):
         tour.types(host, command, wanted)
+    for words, parts in ((("list",), ("hosts", "sessions")), (("policy", "list"), ("versions",))):
+        found = json.loads(tour.network["a"].does("stallkit", "fleet", *words, "--json"))
+        keys = {key for part in parts for one in found[part] for key in one} | {*found} - {"version"}
+        assert keys <= fields(PAGE.read_text(), " ".join(words)), "the page names each key"
+
+
+def fields(page: str, command: str) -> set[str]:
+    """The keys that the page names for a command's JSON."""
+    [row] = re.findall(rf"^\| `stallkit fleet {command}` \| (.*) \|$", page, re.MULTILINE)
+    return {*re.findall(r"`(\w+)`", row)}
 
 
 def test_the_page_types_what_it_speaks_of() -> None:
