@@ -6,16 +6,18 @@ A host that the bus has not heard of for some seconds is *unreachable*, whatever
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import Any, AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 
 import nats.errors
 from attrs import define, field, frozen
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js import JetStreamContext, api
-from nats.js.kv import KeyValue
 from stallkit_operator.item import Item, ItemJson
 
 from stallkit.errors import StallkitError, UnknownName
@@ -194,46 +196,73 @@ async def read(js: JetStreamContext) -> FleetView:
     """What the buckets hold now.  Raises what the bus raises."""
     view = FleetView()
     for name in (STATE, ALIVE):
-        watcher = await bus.bucket(js, name).watchall()
-        async for entry in watcher:
-            if entry is None:
-                break
-            _put(view, name, entry)
-        await watcher.stop()  # type: ignore[no-untyped-call]
+        async with aclosing(_entries(js, name)) as entries:
+            async for entry in entries:
+                if entry is None:
+                    break
+                view.put(name, *entry)
     return view
 
 
 async def changes(client: Client) -> AsyncIterator[FleetView]:
     """The same view several times a second, as it is then, until the connection ends.  Raises what the bus raises."""
     view, begun, js = FleetView(), set[str](), client.jetstream(timeout=bus.REPLY_S)
-    watchers = {name: await bus.bucket(js, name).watchall() for name in (STATE, ALIVE)}
 
-    async def follow(name: str, watcher: KeyValue.KeyWatcher) -> None:
-        async for entry in watcher:
+    async def follow(name: str) -> None:
+        async for entry in _entries(js, name):
             if entry is None:
                 begun.add(name)
             else:
-                _put(view, name, entry)
+                view.put(name, *entry)
 
-    tasks = [asyncio.create_task(follow(*one)) for one in watchers.items()]
+    tasks = {name: asyncio.create_task(follow(name)) for name in (STATE, ALIVE)}
     try:
         while True:
             await asyncio.sleep(EVERY_S)
-            if client.is_closed:  # the watchers would wait for ever
+            if client.is_closed:  # they would wait for ever
                 raise nats.errors.ConnectionClosedError
-            for task in tasks:
+            for task in tasks.values():
                 if task.done():
                     task.result()
-            if len(begun) == len(watchers):
+            if len(begun) == len(tasks):
                 yield view
     finally:
-        for task in tasks:
+        for task in tasks.values():
             task.cancel()
 
 
-def _put(view: FleetView, name: str, entry: KeyValue.Entry) -> None:
-    at = entry.created.timestamp() if isinstance(entry.created, datetime) else 0.0
-    view.put(name, entry.key, None if entry.operation in ("DEL", "PURGE") else entry.value, at)
+async def _entries(js: JetStreamContext, name: str) -> AsyncGenerator[tuple[str, bytes | None, float] | None, None]:
+    """Key, value (None: it was taken away) and time of each entry of a bucket: the latest, then None, then each change.
+
+    The client's own watcher may say that all was read before it has read anything.
+    """
+    config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.LAST_PER_SUBJECT, ack_policy=api.AckPolicy.NONE)
+    subscription = await js.subscribe(f"$KV.{name}.>", stream=f"KV_{name}", config=config)
+    try:
+        info = await subscription.consumer_info()
+        there = (info.num_pending or 0) + (info.delivered.consumer_seq if info.delivered else 0)
+        for got in itertools.count():
+            if got == there:
+                yield None
+            message = await _next(subscription, waits=got >= there)
+            if message.metadata.sequence.consumer != got + 1:
+                raise bus.BusError(name, "what changes came too fast, and some was missed", "it is read again")
+            taken = (message.headers or {}).get("KV-Operation") in ("DEL", "PURGE")
+            key, at = message.subject.removeprefix(f"$KV.{name}."), message.metadata.timestamp.timestamp()
+            yield key, None if taken else message.data, at
+    finally:
+        with suppress(nats.errors.Error):
+            await subscription.unsubscribe()
+
+
+async def _next(subscription: JetStreamContext.PushSubscription, waits: bool) -> Msg:
+    """The next message; with `waits` however long that takes."""
+    while True:
+        try:
+            return await subscription.next_msg(timeout=bus.REPLY_S)
+        except (nats.errors.TimeoutError, TimeoutError):
+            if not waits:
+                raise
 
 
 async def events(js: JetStreamContext, since: float | None = None, host: str = "*") -> AsyncIterator[FleetEvent | None]:
