@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import ssl
 import time
 from contextlib import asynccontextmanager, suppress
@@ -28,6 +29,8 @@ CONNECT_S = 5.0
 REPLY_S = 5.0  # for the server to say that it has a message
 DAY_S = 86_400.0
 FAILURES = (nats.errors.Error, OSError, asyncio.TimeoutError, ssl.SSLError)
+# Python warns at the end of each connection over TLS of how the client's protocol is written: nobody can act on that.
+logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in record.getMessage())
 _BUCKETS: Mapping[str, Mapping[str, Any]] = {
     STATE: {"ttl": 7 * DAY_S},
     ALIVE: {"ttl": ALIVE_S},

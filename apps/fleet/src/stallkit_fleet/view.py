@@ -229,6 +229,7 @@ async def changes(client: Client) -> AsyncIterator[FleetView]:
     finally:
         for task in tasks.values():
             task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 async def _entries(js: JetStreamContext, name: str) -> AsyncGenerator[tuple[str, bytes | None, float] | None, None]:
