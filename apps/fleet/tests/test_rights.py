@@ -101,18 +101,22 @@ def hostile_verbs() -> dict[str, Verb]:
     }
 
 
-@pytest.mark.parametrize("verb", [*hostile_verbs()])
-def test_a_host_does_nothing_for_another(ready: Bus, host: Hosts, verb: str) -> None:
+def test_a_host_does_nothing_for_another(ready: Bus, host: Hosts) -> None:
     c = hosted(host, ready, "c")
     before = ready.call(lambda client: view.read(client.jetstream()))
+    done: list[str] = []
 
-    async def tried() -> None:
-        fleet = FleetSettings(ready.url, "a")
-        async with buses.connected(fleet, c.credentials("a"), "host.a") as client:
-            with pytest.raises((*buses.FAILURES, buses.BusError)):
-                await asyncio.wait_for(hostile_verbs()[verb](client, client.jetstream(timeout=SOON_S)), 4 * SOON_S)
+    async def tried(verb: Verb, name: str) -> None:
+        async with buses.connected(FleetSettings(ready.url, "a"), c.credentials("a"), "host.a") as client:
+            try:
+                await asyncio.wait_for(verb(client, client.jetstream(timeout=SOON_S)), 4 * SOON_S)
+            except (*buses.FAILURES, buses.BusError):
+                return
+        done.append(name)
 
-    asyncio.run(tried())
+    for name, verb in hostile_verbs().items():
+        asyncio.run(tried(verb, name))
+    assert not done
     after = ready.call(lambda client: view.read(client.jetstream()))
     assert after.hosts()["c"].facts == before.hosts()["c"].facts and after.sessions() == before.sessions()
 
