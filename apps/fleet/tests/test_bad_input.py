@@ -198,6 +198,30 @@ def test_tls(secured: tuple[Bus, Path], host: Hosts, tmp_path: Path) -> None:
     assert a("fleet", "list").stdout.split()[5] == "a"
 
 
+def test_a_server_without_tls_is_sent_no_password(bus: Bus, host: Hosts, secured: tuple[Bus, Path]) -> None:
+    a, heard = host("a", bus), bytearray()
+    with socket.create_server(("127.0.0.1", 0)) as plain:  # as somebody between would, it says that there is no TLS
+
+        def serve() -> None:
+            one, _ = plain.accept()
+            with one:
+                one.sendall(
+                    b'INFO {"server_id":"x","version":"2.9.10","proto":1,"max_payload":9999,"auth_required":true}\r\n'
+                )
+                one.settimeout(3)
+                while chunk := one.recv(4096):
+                    heard.extend(chunk)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        url = f"127.0.0.1:{plain.getsockname()[1]}"
+        refused(a, f"tls://{url}", "the server there has no TLS", "--credentials", a.credentials("a", "a:hunter2"))
+        thread.join(10)
+    assert b"hunter2" not in heard
+    refused(a, bus.url.replace("nats:", "tls:"), "the server there has no TLS")
+    refused(a, bus.url, "the server there has no TLS", "--ca", str(secured[1]))
+
+
 def test_an_nkey(host: Hosts, tmp_path: Path) -> None:
     seed, public = new_key()
     users = f"authorization {{ users: [ {{ nkey: {public} }} ] }}\n"

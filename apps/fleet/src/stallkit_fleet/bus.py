@@ -9,10 +9,11 @@ import asyncio
 import base64
 import json
 import logging
+import re
 import ssl
 import time
 from contextlib import asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Mapping
+from typing import Any, AsyncIterator, Callable, Mapping
 
 import nats.errors
 import nats.js.errors
@@ -45,8 +46,11 @@ class BusError(StallkitError):
         super().__init__("fleet", where, why, todo)
 
 
-def _login(path: str | None, name: str) -> dict[str, Any]:
-    """How a file of credentials logs in: of an account (.creds), an NKey seed, or ``USER:PASSWORD``."""
+def _login(path: str | None, name: str, check: Callable[[], object]) -> dict[str, Any]:
+    """How a file of credentials logs in: of an account (.creds), an NKey seed, or ``USER:PASSWORD``.
+
+    `check` is called before a password is sent.
+    """
     if path is None:
         return {}
     text = secret(path).strip()
@@ -60,7 +64,7 @@ def _login(path: str | None, name: str) -> dict[str, Any]:
     if not colon or "\n" in text:
         todo = "it holds a .creds file, an NKey seed, or one line USER:PASSWORD"
         raise ConfigError(path, f"it is no file of credentials of {name}", todo)
-    return {"user": user, "password": password}
+    return {"user": user, "password": lambda: check() or password}
 
 
 def _expires(creds: str) -> float | None:
@@ -76,7 +80,12 @@ def _expires(creds: str) -> float | None:
 async def connected(fleet: FleetSettings, credentials: str | None, name: str) -> AsyncIterator[Client]:
     """The bus, for `name`, whose replies nobody else can read; closed at the end.  Raises BusError, ConfigError."""
     assert fleet.url is not None
-    client, said = Client(), list[Exception]()
+    client, said, tls = Client(), list[Exception](), _tls(fleet)
+
+    def check() -> None:
+        if tls is not None and not tls.used:
+            todo = "have it use TLS; or write nats:// and no ca, if nobody can read that network"
+            raise BusError(str(fleet.url), "the server there has no TLS: nothing was sent to it", todo)
 
     async def note(error: Exception) -> None:
         said.append(error)
@@ -93,12 +102,13 @@ async def connected(fleet: FleetSettings, credentials: str | None, name: str) ->
             ping_interval=5,
             max_outstanding_pings=2,
             inbox_prefix=f"_INBOX.{name}",
-            tls=_tls(fleet),
-            **_login(credentials, name),
+            tls=tls,
+            **_login(credentials, name, check),
         )
     except FAILURES as error:
         raise BusError(fleet.url, *reason(error, said)) from error
     try:
+        check()
         yield client
     except FAILURES as error:
         raise BusError(fleet.url, *reason(error, said)) from error
@@ -106,13 +116,29 @@ async def connected(fleet: FleetSettings, credentials: str | None, name: str) ->
         await client.close()
 
 
-def _tls(fleet: FleetSettings) -> ssl.SSLContext | None:
-    if fleet.ca is None:
+class _Tls(ssl.SSLContext):
+    """Notes that it was used: the client goes on without TLS if the server, or somebody between, says it has none."""
+
+    used = False
+
+    def wrap_bio(self, *words: Any, **more: Any) -> ssl.SSLObject:
+        self.used = True
+        return super().wrap_bio(*words, **more)
+
+
+def _tls(fleet: FleetSettings) -> _Tls | None:
+    """What a server's certificate is checked against, if the settings ask for TLS."""
+    if fleet.ca is None and not any(one.strip().startswith(("tls:", "wss:")) for one in str(fleet.url).split(",")):
         return None
+    made = _Tls(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        return ssl.create_default_context(cafile=fleet.ca)
+        if fleet.ca is None:
+            made.load_default_certs()
+        else:
+            made.load_verify_locations(fleet.ca)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError("[fleet] ca", f"{fleet.ca}: {error}", "name a file of certificates") from error
+    return made
 
 
 def reason(error: BaseException, said: list[Exception] | tuple[Exception, ...] = ()) -> tuple[str, str]:
@@ -121,6 +147,9 @@ def reason(error: BaseException, said: list[Exception] | tuple[Exception, ...] =
     both = " ".join(texts).casefold()
     if "expired" in both:
         return "the credentials have expired", "get new ones from who runs the bus"
+    if found := re.search(r"permissions violation for (publish|subscription) to \W*([^\s\"'\\]+)", both):
+        verb = "publish to" if found[1] == "publish" else "subscribe to"
+        return f"this user may not {verb} {found[2]}", "see docs/examples/fleet-nats.conf for the rights of each"
     if "authorization violation" in both or "permissions violation" in both:
         return "the server refuses these credentials, or this right", "check [fleet] credentials and the user's rights"
     if isinstance(error, ssl.SSLError) or "certificate" in both or "ssl" in both:
