@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from started import House
-from terminals import OnTerminal, Server
+from terminals import OnTerminal, Server, wait_for
 
 from stallkit.cli.command_set import command_sets
 from stallkit.cli.main import OWN
@@ -76,6 +77,17 @@ def test_a_terminal_is_no_standard_input(house: House, terminal: Server, words: 
     assert "- is standard input, a terminal here: pipe " in shown.over(64)
 
 
+def clients(server: Server) -> set[str]:
+    """The processes that ask this tmux server something now."""
+    found = set()
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = one.read_bytes().split(b"\0")
+            if words[0] == b"tmux" and str(server.socket).encode() in words:
+                found.add(one.parent.name)
+    return found
+
+
 def test_a_second_ctrl_c_does_not_wait(house: House, terminal: Server, server: Server) -> None:
     server.start("asks", "bash", "-c", "read -p 'Delete all? [y/N] '", shows="Delete").close()
     shown = OnTerminal(
@@ -86,6 +98,8 @@ def test_a_second_ctrl_c_does_not_wait(house: House, terminal: Server, server: S
     os.kill(pid, signal.SIGSTOP)  # so that looks take until their time-out
     try:
         shown.shows("no answer within")
+        before = clients(server)
+        wait_for(lambda: clients(server) - before, "a look that has just begun")
         shown.press("C-c")
         shown.press("C-c")
         shown.over(130)

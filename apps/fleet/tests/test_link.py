@@ -34,6 +34,12 @@ def joined(hosts: Hosts, bus: Bus, name: str, *words: str) -> FleetHost:
     return made
 
 
+def stopped(pid: int) -> bool:
+    """Whether each thread of a process stands still."""
+    stats = (one.read_text().rpartition(")")[2].split() for one in Path(f"/proc/{pid}/task").glob("*/stat"))
+    return all(words[0] == "T" for words in stats)
+
+
 def socket_of(host: FleetHost) -> tuple[str, str]:
     assert host.server is not None
     return "-S", str(host.server.socket)
@@ -136,6 +142,8 @@ def test_an_answer_is_bound_to_what_was_shown_its_sender_and_its_moment(bus: Bus
         await ask(good)
         await ask(good)
         os.kill(c.started[0].pid, signal.SIGSTOP)  # it gets the next one late
+        while not stopped(c.started[0].pid):
+            await asyncio.sleep(0.02)
         later = asyncio.create_task(ask(Answer(late, "reply", item.id, item.revision, item.action, "y").body))
         await asyncio.sleep(OFFER_S + 1)
         os.kill(c.started[0].pid, signal.SIGCONT)
@@ -212,7 +220,8 @@ def test_a_host_that_is_killed_is_unreachable_and_goes_on_where_it_was(bus: Bus,
     c.started[0].wait()
     wait_for(lambda: a.state("c") == "unreachable", "the silence to be noticed", 40)
     item = a.item("c")
-    assert item is not None and "was waiting" in a("fleet", "list").stdout
+    assert item is not None
+    wait_for(lambda: "was waiting" in a("fleet", "list").stdout, "the list to say so")
     told = a("fleet", "reply", f"c/{item.id}@{item.revision}", "n")
     assert told.returncode == 1 and "no such host is connected: nothing was done" in told.stderr
     assert "last heard" in a("fleet", "doctor").stdout

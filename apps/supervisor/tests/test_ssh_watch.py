@@ -9,7 +9,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Iterator
 
@@ -280,11 +279,3 @@ def test_without_ssh_it_is_named(tmp_path: Path) -> None:
         command, env={**os.environ, "PATH": str(tmp_path)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 64 and re.search("ssh: no program of that name is on PATH", done.stderr), done.stderr
-
-
-def test_without_its_distribution_that_is_named() -> None:
-    code = "import stallkit.distributions as d; from stallkit.cli.main import main"
-    only = "of = d.entry_points; d.entry_points = lambda group: [one for one in of(group) if one.name != 'fleet']"
-    command = [sys.executable, "-c", f"{code}\n{only}\nmain()", "watch", "--host", "a"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 64 and "which stallkit-fleet does; pip install stallkit-fleet" in done.stderr, done.stderr
