@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "tests"))  # all distributions' t
 pytest_plugins = ["terminal_fixtures"]
 
 # Files whose tests take a minute or so, mostly to wait.
-_LONG = ("test_soaks", "test_hung_agent", "test_live_short", "test_site")
+_LONG = ("test_soaks", "test_hung_agent", "test_live_short", "test_site", "test_fleet_page", "test_demo_fleet")
 
 # No property has a deadline: a machine may be slow and busy.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -66,6 +67,35 @@ def test_nobody_there_somebody_else_there_and_silence(host: Hosts) -> None:
         server.server_close()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         refused(a, f"nats://127.0.0.1:{silent.getsockname()[1]}", "no answer in time")
+
+
+@pytest.mark.parametrize("greeting", [b"INFO [1]\r\n", b"INFO {}x\r\n", b"+OK hello\r\n", b"x" * 200_000])
+def test_what_greets_otherwise_is_no_bus_and_does_not_end_a_host(host: Hosts, greeting: bytes) -> None:
+    a = host("a")
+    config = a.folder / "config" / "stallkit" / "stallkit.toml"
+    config.parent.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as odd:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    one, _ = odd.accept()
+                    with one, suppress(OSError):
+                        one.sendall(greeting)
+                        one.recv(4096)
+
+        threading.Thread(target=serve, daemon=True).start()
+        port = odd.getsockname()[1]
+        config.write_text(f'[fleet]\nurl = "nats://127.0.0.1:{port}"\nhost = "a"\n')
+        done = a("fleet", "list")
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "bug" not in done.stderr, done.stderr
+        a.asks()
+        a.watch("--all")
+        wait_for(lambda: "kept, and sent later" in a.said(), "one line", 40)
+        odd.shutdown(socket.SHUT_RDWR)
+    wait_for(lambda: "nothing listens there" in a.said(), "another try", 40)
+    wait_for(lambda: '"escalation"' in a.said(), "local work")
+    assert "Traceback" not in a.said()
 
 
 def test_a_server_without_jetstream(host: Hosts, tmp_path: Path) -> None:

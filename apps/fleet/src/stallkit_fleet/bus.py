@@ -10,13 +10,16 @@ import base64
 import json
 import logging
 import re
+import socket
 import ssl
 import time
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, AsyncIterator, Callable, Mapping
 
 import nats.errors
 import nats.js.errors
+import nkeys
 from nats.aio.client import Client
 from nats.js import JetStreamContext, api
 from nats.js.kv import KeyValue
@@ -32,6 +35,7 @@ DAY_S = 86_400.0
 FAILURES = (nats.errors.Error, OSError, asyncio.TimeoutError, ssl.SSLError)
 # Python warns at the end of each connection over TLS of how the client's protocol is written: nobody can act on that.
 logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in record.getMessage())
+_FULL = (10023, 10047)  # of JetStream: insufficient resources, insufficient storage
 _BUCKETS: Mapping[str, Mapping[str, Any]] = {
     STATE: {"ttl": 7 * DAY_S},
     ALIVE: {"ttl": ALIVE_S},
@@ -56,10 +60,12 @@ def _login(path: str | None, name: str, check: Callable[[], object]) -> dict[str
     text = secret(path).strip()
     if "BEGIN NATS USER JWT" in text:
         if (expires := _expires(text)) is not None and expires < time.time():
-            raise ConfigError(path, "these credentials have expired", "get new ones from who runs the bus")
-        return {"user_credentials": path}
-    if text.startswith("SU") and len(text.split()) == 1 and ":" not in text:
-        return {"nkeys_seed_str": text}
+            raise ConfigError(path, "they have expired", "get new credentials from who runs the bus")
+        return {"user_credentials": str(Path(path).expanduser())}
+    if text.startswith("SU") and ":" not in text:
+        with suppress(Exception):  # its own classes of errors have no common one
+            nkeys.from_seed(bytearray(text.encode()))
+            return {"nkeys_seed_str": text}
     user, colon, password = text.partition(":")
     if not colon or "\n" in text:
         todo = "it holds a .creds file, an NKey seed, or one line USER:PASSWORD"
@@ -105,7 +111,9 @@ async def connected(fleet: FleetSettings, credentials: str | None, name: str) ->
             tls=tls,
             **_login(credentials, name, check),
         )
-    except FAILURES as error:
+    except StallkitError:
+        raise
+    except Exception as error:  # what else listens there may say anything
         raise BusError(fleet.url, *reason(error, said)) from error
     try:
         check()
@@ -128,14 +136,14 @@ class _Tls(ssl.SSLContext):
 
 def _tls(fleet: FleetSettings) -> _Tls | None:
     """What a server's certificate is checked against, if the settings ask for TLS."""
-    if fleet.ca is None and not any(one.strip().startswith(("tls:", "wss:")) for one in str(fleet.url).split(",")):
+    if fleet.ca is None and not any(one.strip().startswith("tls:") for one in str(fleet.url).split(",")):
         return None
     made = _Tls(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if fleet.ca is None:
             made.load_default_certs()
         else:
-            made.load_verify_locations(fleet.ca)
+            made.load_verify_locations(Path(fleet.ca).expanduser())
     except (OSError, ssl.SSLError) as error:
         raise ConfigError("[fleet] ca", f"{fleet.ca}: {error}", "name a file of certificates") from error
     return made
@@ -144,18 +152,20 @@ def _tls(fleet: FleetSettings) -> _Tls | None:
 def reason(error: BaseException, said: list[Exception] | tuple[Exception, ...] = ()) -> tuple[str, str]:
     """Why the bus cannot be used, and what to do, in words."""
     texts = [str(one) for one in (*said, error)]
-    both = " ".join(texts).casefold()
+    both, kinds = " ".join(texts).casefold(), {type(one) for one in (*said, error)}
     if "expired" in both:
         return "the credentials have expired", "get new ones from who runs the bus"
     if found := re.search(r"permissions violation for (publish|subscription) to \W*([^\s\"'\\]+)", both):
         verb = "publish to" if found[1] == "publish" else "subscribe to"
         return f"this user may not {verb} {found[2]}", "see docs/examples/fleet-nats.conf for the rights of each"
-    if "authorization violation" in both or "permissions violation" in both:
-        return "the server refuses these credentials, or this right", "check [fleet] credentials and the user's rights"
+    if "authorization violation" in both:
+        return "the server refuses these credentials", "check the file of the credentials"
     if isinstance(error, ssl.SSLError) or "certificate" in both or "ssl" in both:
         return f"TLS fails: {texts[-1]}", "name the file of the server's authority as [fleet] ca"
     if isinstance(error, nats.js.errors.NotFoundError):
         return "the streams of stallkit are not there", "create them: stallkit fleet join, as a user who may"
+    if isinstance(error, nats.js.errors.APIError) and error.err_code in _FULL:
+        return "its store is full", "give it more (max_file_store), or keep fewer events (docs/scale.md)"
     if isinstance(error, nats.js.errors.ServiceUnavailableError):
         return "JetStream does not answer", "start nats-server with -js"
     if isinstance(error, nats.js.errors.APIError):
@@ -164,10 +174,18 @@ def reason(error: BaseException, said: list[Exception] | tuple[Exception, ...] =
         return "JetStream does not answer", "start nats-server with -js"
     if isinstance(error, nats.errors.ConnectionClosedError | nats.errors.StaleConnectionError):
         return "the connection broke", "is the network there? does nats-server run?"
+    if socket.gaierror in kinds:
+        return "there is no machine of that name", "correct [fleet] url"
+    if isinstance(error, nats.errors.MaxPayloadError):
+        return "it is longer than the server takes", "make it shorter"
+    if "expecting info" in both or "json parse error" in both or {ValueError, AttributeError} & kinds:
+        return "what listens there is no nats-server", "correct [fleet] url"
     if isinstance(error, ConnectionRefusedError) or "connect call failed" in both or "errno 111" in both:
         return "nothing listens there", "start nats-server, or correct [fleet] url"
-    if isinstance(error, asyncio.TimeoutError | nats.errors.TimeoutError) or "timeout" in both:
+    if {asyncio.TimeoutError, nats.errors.TimeoutError} & kinds or "timeout" in both:
         return "no answer in time", "is the network there? is it the address of the bus?"
+    if broken := [one for one in (*said, error) if isinstance(one, OSError)]:
+        return f"it cannot be reached: {broken[-1].strerror or broken[-1]}", "is the network there?"
     return texts[-1] or type(error).__name__, "check [fleet] url"
 
 

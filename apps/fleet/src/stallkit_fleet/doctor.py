@@ -48,7 +48,14 @@ async def _examined(fleet: FleetSettings) -> list[Finding]:
         both = await asyncio.gather(*(_of_host(client, fleet, found, host) for host in hosts.values()))
         if not hosts:
             return [Finding(str(fleet.url), "no host has joined", "stallkit fleet join URL, on each machine")]
-        return [one for several in both for one in several]
+        return [*_of_clock(found), *(one for several in both for one in several)]
+
+
+def _of_clock(found: FleetView) -> list[Finding]:
+    here = time.time() - found.now
+    if abs(here) <= SKEW_S or not any(host.alive for host in found.hosts().values()):
+        return []
+    return [Finding("here", f"the clock is {abs(here):.0f} s off the server's", "set it: timedatectl set-ntp true")]
 
 
 async def _of_host(client: Client, fleet: FleetSettings, found: FleetView, host: HostRow) -> list[Finding]:
@@ -58,20 +65,18 @@ async def _of_host(client: Client, fleet: FleetSettings, found: FleetView, host:
         wrong.append(Finding(host.name, why, todo))
 
     if not host.alive:
-        ago = max(0.0, found.now - host.heard)
+        ago = max(0.0, time.time() - host.heard)  # if none is heard, nobody knows the server's clock
+        if facts.get("run") == "joined":
+            say("it joined, and sends nothing", "start stallkit watch or supervise there")
+            return wrong
         if facts.get("ended"):
             say("its supervisor ended as it was asked to", "start stallkit watch or supervise there")
             return wrong
         say(f"it was last heard {ago:.0f} s ago", "see there: is the machine up? does stallkit watch or supervise run?")
         return wrong
-    if facts.get("run") == "joined":
-        say("it joined, and sends nothing", "start stallkit watch or supervise there")
     skew = float(facts.get("at") or 0.0) - host.heard
     if abs(skew) > SKEW_S:
         say(f"its clock is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}", "set it: timedatectl set-ntp true")
-    here = time.time() - found.now
-    if abs(here) > SKEW_S:
-        say(f"the clock here is {abs(here):.0f} s off the server's", "set it: timedatectl set-ntp true")
     if facts.get("stallkit") not in (None, own_version()):
         say(f"it runs stallkit {facts['stallkit']}, this is {own_version()}", "update the older one")
     if (behind := int(facts.get("behind_bytes") or 0)) > BEHIND:

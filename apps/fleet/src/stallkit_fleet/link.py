@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping
 
@@ -102,6 +103,7 @@ class Link:
     run_id: int = field(factory=lambda: secrets.randbits(48))  # rows of an earlier run do not count
     offers: Offers = field(factory=Offers)
     _sent: dict[str, tuple[bytes, float]] = field(factory=dict)  # what stands in the bucket, and since when
+    _places: dict[int, int] = field(factory=dict)  # of items, by id: a bucket keeps a mark of each key that was deleted
     _refused: str = ""  # why the latest policy was not taken
     _news: bool = True
     _replying: set[asyncio.Task[None]] = field(factory=set)
@@ -130,7 +132,7 @@ class Link:
                             await self._serve(client)
                     else:
                         await self._pause(2.0)
-            except (StallkitError, OSError) as error:
+            except Exception as error:  # whatever it is: a host that says nothing any more would be worse
                 if str(error) != told:
                     self.tell(f"{error}; what happens here is kept, and sent later")
                 told = str(error)
@@ -233,11 +235,17 @@ class Link:
         for row in watched_rows()[0]:
             if row.get("supervisor") is not None:
                 kept = {name: row.get(name) for name in _COLUMNS}
+                if kept["needs"]:  # how often it was looked at changes with each look
+                    kept["needs"] = {name: kept["needs"].get(name) for name in ("what", "since", "told")}
                 found[session_key(self._name, row["target"])] = self._dumped({"session": kept})
         if queue_file().exists():
             with closing(Queue(queue_file())) as queue:
-                for item in queue.items():
-                    found[item_key(self._name, item.id)] = self._dumped({"item": unstructure(item)})
+                items = {item.id: item for item in queue.items()}
+            self._places = {id: place for id, place in self._places.items() if id in items}
+            for id, item in items.items():
+                if id not in self._places:
+                    self._places[id] = next(place for place in count(1) if place not in self._places.values())
+                found[item_key(self._name, self._places[id])] = self._dumped({"item": unstructure(item)})
         return found
 
     def _dumped(self, facts: Mapping[str, Any]) -> bytes:

@@ -44,9 +44,9 @@ def session_key(host: str, target: str) -> str:
     return f"{host}.session.{hashlib.sha256(target.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def item_key(host: str, id: int) -> str:
-    """The key of what waits for a person."""
-    return f"{host}.item.{id}"
+def item_key(host: str, place: int) -> str:
+    """The key of what waits for a person: a place is used again, as a mark of each deleted key stays for a week."""
+    return f"{host}.item.{place}"
 
 
 # --- events ---

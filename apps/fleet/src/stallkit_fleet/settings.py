@@ -30,7 +30,8 @@ from stallkit.transports.base import Options
 from stallkit_fleet.policies import Bounded, kept_policy
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,63}", re.ASCII)
-_SCHEMES = ("nats", "tls", "ws", "wss")
+_PUBLIC = re.compile(r"U[A-Z2-7]{55}", re.ASCII)
+_SCHEMES = ("nats", "tls")
 
 
 def token(what: str, name: str) -> str:
@@ -80,6 +81,8 @@ class FleetSettings:
         token("host", self.name)
         for one in (self.person, *self.operators):
             token("operator", one)
+        if self.policy_key is not None and not _PUBLIC.fullmatch(self.policy_key):
+            raise ValueError("policy_key is no public key: write what stallkit fleet policy key printed")
 
     @property
     def name(self) -> str:
@@ -99,7 +102,7 @@ def checked_url(url: str) -> str:
         if parts.scheme not in _SCHEMES or not parts.hostname:
             raise ValueError(f"url {one!r} is no address of a bus: write nats://HOST:4222, or tls://HOST:4222")
         if parts.password or parts.username:
-            raise ValueError("url holds a password: write it in a file that only you can read, and name that")
+            raise ValueError("url names a user; their login belongs in a file that only you can read")
     return url
 
 

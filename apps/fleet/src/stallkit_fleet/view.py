@@ -52,8 +52,8 @@ class HostRow:
 
     @property
     def silence(self) -> str:
-        """What its silence is called: nobody watches there any more, or it cannot be reached."""
-        return "unwatched" if self.facts.get("ended") else "unreachable"
+        """What its silence is called: nobody watches there, or it cannot be reached."""
+        return "unwatched" if self.facts.get("ended") or self.facts.get("run") == "joined" else "unreachable"
 
 
 @frozen

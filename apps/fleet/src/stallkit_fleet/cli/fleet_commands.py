@@ -24,6 +24,7 @@ from stallkit.cli.output import note, plain_console, say, shown
 from stallkit.cli.verb_group import VerbGroup
 from stallkit.config import event_log, user_config
 from stallkit.errors import ConfigError
+from stallkit.press.policy_file import PROFILES, load_policy
 from stallkit.toml_file import read_settings
 from stallkit_fleet import bus, view
 from stallkit_fleet.cli.common import COLOURS, CONFIG, JSON, fleet_of, on_bus, print_table, session_cells, session_json
@@ -85,6 +86,9 @@ def join_command(
     Example:    stallkit fleet join tls://bus:4222 --credentials c.creds
     """
     logins = _path(credentials), operator, _path(operator_credentials), _path(ca)
+    if ceiling not in PROFILES:
+        ceiling = str(Path(ceiling).expanduser().absolute())  # not one that lies where a supervisor is started
+    load_policy(ceiling)
     try:
         fleet = FleetSettings(url, host, *logins, list(operators), policy_key, ceiling)
     except ValueError as error:

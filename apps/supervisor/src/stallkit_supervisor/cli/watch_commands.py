@@ -173,7 +173,7 @@ def _printed(event: Event) -> None:
 
 
 def _complain(line: str) -> None:
-    click.echo(f"stallkit: {shown(line)}", err=True)
+    print(f"stallkit: {shown(line)}", file=sys.stderr)  # click's echo would write into a table that is shown
 
 
 def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
