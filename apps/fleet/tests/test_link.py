@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any, Callable
@@ -17,6 +18,7 @@ from nats.aio.client import Client
 from printed import printed
 from stallkit_fleet import view
 from stallkit_fleet.messages import EVENTS, OFFER_S, Answer, Seen
+from stallkit_operator.queue import Queue
 from terminals import wait_for
 
 pytestmark = pytest.mark.e2e
@@ -172,6 +174,16 @@ def test_an_answer_is_bound_to_what_was_shown_its_sender_and_its_moment(bus: Bus
     ]
     assert not wrong, wrong
     wait_for(lambda: "went on with n" in c.screen(), "the one key")
+
+
+def test_a_notice_of_a_million_characters_does_not_end_a_host(bus: Bus, host: Hosts) -> None:
+    c = joined(host, bus, "c")
+    with closing(Queue(c.folder / "state" / "queue.db")) as queue:
+        item = queue.notify("web", "key-00001", "Which mirror? " + "x" * 900_000)
+    wait_for(lambda: [one for one in c.seen().items() if one.item.id == item.id], "the notice", 40)
+    wait_for(lambda: len(c.seen().items()) == 2, "the prompt beside it")
+    done = c("fleet", "reply", f"c/{item.id}@1", "this one")
+    assert done.returncode == 0, (done.stdout, done.stderr)
 
 
 def test_of_two_persons_one_presses(bus: Bus, host: Hosts) -> None:

@@ -17,7 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping
 
-from attrs import define, field
+import nats.errors
+from attrs import define, evolve, field
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
@@ -41,6 +42,7 @@ from stallkit_fleet import bus
 from stallkit_fleet.messages import (
     ALIVE,
     BEAT_S,
+    MOST,
     POLICY,
     STATE,
     VERSION,
@@ -53,6 +55,7 @@ from stallkit_fleet.messages import (
     item_key,
     read_request,
     session_key,
+    shortened,
 )
 from stallkit_fleet.outbox import Outbox, Pending
 from stallkit_fleet.policies import PolicyRefused, PolicyVersion, keep, kept_version
@@ -64,6 +67,8 @@ ROWS_S = 5.0  # between two looks at the rows, if nothing happens
 POLICY_S = 5.0
 LANES = 64  # events of different sessions that are under way at once
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0)  # between two tries to reach the bus
+WORDS = 20_000  # characters of what is asked, of which an agent may write a million
+_CUT = "[the rest stands on its own list]"
 KEPT_S = 43_200.0  # after which a row that did not change is sent again, before the bus forgets it
 # What goes out of a session's row: nothing that changes with each look.
 _COLUMNS = ("target", "state", "certainty", "kind", "signature", "foreground", "needs", "halted", "held", "error")
@@ -209,7 +214,11 @@ class Link:
         """Send the events of one session, each once the one before it is on the server's disk."""
         for one in lane:
             async with free:
-                await js.publish(event_subject(self._name), one.event.body, headers=one.event.headers)
+                try:
+                    await js.publish(event_subject(self._name), one.event.body, headers=one.event.headers)
+                except nats.errors.MaxPayloadError:  # of a server that takes less than others
+                    short = evolve(one.event, event=shortened(one.event.event, MOST + 1))
+                    await js.publish(event_subject(self._name), short.body, headers=short.headers)
             sent.add(one.event.sequence)
 
     async def _rows(self, js: JetStreamContext) -> None:
@@ -225,7 +234,8 @@ class Link:
                 for key, row in found.items():
                     before, at = self._sent.get(key, (b"", 0.0))
                     if before != row or time.monotonic() - at > KEPT_S:
-                        await state.put(key, row)
+                        with suppress(nats.errors.MaxPayloadError):  # it stays on the host's own list
+                            await state.put(key, row)
                         self._sent[key] = row, time.monotonic()
             await asyncio.sleep(POLL_S)
 
@@ -245,7 +255,8 @@ class Link:
             for id, item in items.items():
                 if id not in self._places:
                     self._places[id] = next(place for place in count(1) if place not in self._places.values())
-                found[item_key(self._name, self._places[id])] = self._dumped({"item": unstructure(item)})
+                told = item if len(item.words) <= WORDS else evolve(item, words=f"{item.words[:WORDS]}\n{_CUT}")
+                found[item_key(self._name, self._places[id])] = self._dumped({"item": unstructure(told)})
         return found
 
     def _dumped(self, facts: Mapping[str, Any]) -> bytes:
