@@ -176,10 +176,10 @@ def test_an_answer_is_bound_to_what_was_shown_its_sender_and_its_moment(bus: Bus
     wait_for(lambda: "went on with n" in c.screen(), "the one key")
 
 
-def test_a_notice_of_a_million_characters_does_not_end_a_host(bus: Bus, host: Hosts) -> None:
+def test_a_notice_of_a_million_bytes_does_not_end_a_host(bus: Bus, host: Hosts) -> None:
     c = joined(host, bus, "c")
     with closing(Queue(c.folder / "state" / "queue.db")) as queue:
-        item = queue.notify("web", "key-00001", "Which mirror? " + "x" * 900_000)
+        item = queue.notify("web", "key-00001", "Which mirror? " + "é" * 400_000)
     wait_for(lambda: [one for one in c.seen().items() if one.item.id == item.id], "the notice", 40)
     wait_for(lambda: len(c.seen().items()) == 2, "the prompt beside it")
     done = c("fleet", "reply", f"c/{item.id}@1", "this one")

@@ -255,8 +255,7 @@ class Link:
             for id, item in items.items():
                 if id not in self._places:
                     self._places[id] = next(place for place in count(1) if place not in self._places.values())
-                told = item if len(item.words) <= WORDS else evolve(item, words=f"{item.words[:WORDS]}\n{_CUT}")
-                found[item_key(self._name, self._places[id])] = self._dumped({"item": unstructure(told)})
+                found[item_key(self._name, self._places[id])] = self._dumped({"item": _told(item)})
         return found
 
     def _dumped(self, facts: Mapping[str, Any]) -> bytes:
@@ -369,7 +368,13 @@ class Link:
             reach = partial(_reached, options=self.options)
             done = carry_out(queue, order, who, self.engine, reach, answer.revision, manifests_log().append)
         self._news = True
-        return {"result": str(done.result), "why": done.why, "item": unstructure(done.item)}
+        return {"result": str(done.result), "why": done.why, "item": _told(done.item)}
+
+
+def _told(item: Item) -> dict[str, Any]:
+    """The item as it goes out, with the beginning of what is asked."""
+    whole = len(item.words) <= WORDS
+    return unstructure(item if whole else evolve(item, words=f"{item.words[:WORDS]}\n{_CUT}"))
 
 
 def _reached(item: Item, options: Options) -> Transport | None:
