@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import time
 from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -283,7 +282,7 @@ def test_events_are_printed_as_they_happen_and_leaving_ends_it(bus: Bus, host: H
     a = host("a", bus)
     assert a.join("--operator", "ada").returncode == 0
     watch = a.begin("fleet", "watch", "--json")
-    wait_for(lambda: "operator.ada" in bus.log or time.sleep(0.5) is None, "the reader")
+    wait_for(lambda: bus.call(lambda client: client.jetstream().consumers_info(EVENTS)), "the reader")
     c = joined(host, bus, "c")
     wait_for(lambda: '"escalation"' in a.said(), "the prompt", 40)
     lines = [printed("fleet-watch", CompletedProcess([], 0, line, "")) for line in a.said().splitlines()]

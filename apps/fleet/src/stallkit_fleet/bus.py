@@ -213,7 +213,7 @@ async def create(js: JetStreamContext, url: str) -> None:
 
 
 async def check_version(js: JetStreamContext, url: str) -> None:
-    """Raises BusError where the buckets are of another version of stallkit, or of something else, or not there."""
+    """Raises BusError if the buckets are of another version of stallkit, or of something else, or not there."""
     try:
         entry = await bucket(js, POLICY).get(ABOUT_KEY)
     except nats.js.errors.NotFoundError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 
 from attrs import frozen
@@ -12,7 +11,7 @@ from nats.aio.client import Client
 from stallkit.distributions import own_version
 from stallkit.errors import StallkitError
 from stallkit_fleet import bus, view
-from stallkit_fleet.messages import VERSION
+from stallkit_fleet.messages import OFFER
 from stallkit_fleet.settings import FleetSettings
 from stallkit_fleet.view import FleetView, HostRow
 
@@ -89,8 +88,7 @@ async def _of_host(client: Client, fleet: FleetSettings, found: FleetView, host:
         say(f"{fleet.person} may not answer there", f"there: stallkit fleet join ... --answers {fleet.person}")
         return wrong
     try:
-        body = json.dumps({"version": VERSION, "do": "offer"}).encode()
-        await view.ask(client, host.name, fleet.person, body, LOOKS_S)
+        await view.ask(client, host.name, fleet.person, OFFER, LOOKS_S)
     except StallkitError as error:
         say(f"a request does not get through: {error.why}", "check your rights on the bus: stallkit.ask.*.NAME")
     return wrong

@@ -202,10 +202,9 @@ class Link:
             results = await asyncio.gather(
                 *(self._lane(js, lane, free, sent) for lane in lanes.values()), return_exceptions=True
             )
-            whole = [one for one in batch if one.event.sequence in sent]
-            prefix = next((at for at, one in enumerate(batch) if one.event.sequence not in sent), len(whole))
-            if prefix:
-                self._outbox.sent(batch[prefix - 1].then)
+            whole = next((at for at, one in enumerate(batch) if one.event.sequence not in sent), len(batch))
+            if whole:
+                self._outbox.sent(batch[whole - 1].then)
             for error in results:
                 if isinstance(error, BaseException):
                     raise error

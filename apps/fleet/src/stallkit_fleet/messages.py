@@ -131,6 +131,8 @@ def shortened(event: Mapping[str, Any], size: int) -> Mapping[str, Any]:
 
 # --- requests to a host ---
 
+OFFER = json.dumps({"version": VERSION, "do": "offer"}).encode()  # asks a host for an offer
+
 
 class Outcome(StrEnum):
     """What a host says of a request; the first five are those of `stallkit stuck`."""

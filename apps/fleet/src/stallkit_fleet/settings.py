@@ -124,7 +124,7 @@ def in_force(fleet: FleetSettings, own: Policy) -> Policy:
 
     Its own if it takes none, or has got none yet, or its own presses nothing: who says observe means it.
 
-    Raises ConfigError where the ceiling cannot be read.
+    Raises ConfigError if the ceiling cannot be read.
     """
     takes = fleet.url and fleet.policy_key and own.presses
     kept = kept_policy(policy_file(), fleet.policy_key) if takes else None
@@ -160,7 +160,7 @@ def folder() -> Path:
 
 
 def secret(path: str) -> str:
-    """The text of a file of credentials.  Raises ConfigError where others can read it, or it cannot be read."""
+    """The text of a file of credentials.  Raises ConfigError if others can read it, or it cannot be read."""
     file = Path(path).expanduser()
     try:
         found = file.stat()

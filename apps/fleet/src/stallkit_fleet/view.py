@@ -28,6 +28,7 @@ from stallkit_fleet.messages import (
     ALIVE,
     ALIVE_S,
     EVENTS,
+    OFFER,
     STATE,
     VERSION,
     Answer,
@@ -325,7 +326,7 @@ async def ask(client: Client, host: str, operator: str, body: bytes, patience_s:
 async def answer(client: Client, operator: str, verb: str, shown: FleetItem, text: str) -> Mapping[str, Any]:
     """Answer what a person was shown: ask its host for an offer, then use it.  Raises StallkitError."""
     host, item = shown.host.name, shown.item
-    offered = await ask(client, host, operator, json.dumps({"version": VERSION, "do": "offer"}).encode(), bus.REPLY_S)
+    offered = await ask(client, host, operator, OFFER, bus.REPLY_S)
     offer = offered.get("offer")
     if not isinstance(offer, str):
         return {"result": Outcome.NOT_TAKEN, "why": "it made no offer", **offered}
