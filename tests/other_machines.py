@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -70,7 +69,7 @@ class Machine:
 
     def of(self, word: bytes) -> list[int]:
         """Those of a program with this word in its command line."""
-        return [pid for pid in self.processes if word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+        return [pid for pid in self.processes if word in read_of(pid, "cmdline").split(b"\0")]
 
     def cut_off(self) -> None:
         """End each connection at this side, without a word to the program that it serves."""
@@ -91,14 +90,18 @@ class Machine:
         self.server.end()
 
 
+def read_of(pid: int, file: str) -> bytes:
+    """A file of /proc; of a process that ended meanwhile it is empty."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""
+
+
 def _processes(file: str, mark: str) -> list[int]:
     """The processes with this text in that file of /proc."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                found += [int(entry.name)] if mark.encode() in (entry / file).read_bytes() else []
-    return found
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if mark.encode() in read_of(pid, file)]
 
 
 def keygen(path: Path) -> Path:
@@ -191,7 +194,7 @@ class Running:
     def control(self) -> Path:
         """The folder of the sockets of its connections."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        words = "\0".join(Path(f"/proc/{pid}/cmdline").read_text() for pid in children).split("\0")
+        words = b"\0".join(read_of(int(pid), "cmdline") for pid in children).decode().split("\0")
         [folder] = {Path(word).parent for word in words if word.startswith("ControlPath=")}
         return Path(str(folder).removeprefix("ControlPath="))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from other_machines import LATE_S, SSHD, STALLKIT, Here, kept, keygen, nothing_left
+from other_machines import LATE_S, SSHD, STALLKIT, Here, kept, keygen, nothing_left, read_of
 from stallkit_supervisor.cli.ssh_watch import checked
 from terminal_fixtures import short_folder
 from terminals import SIZES, OnTerminal, Server, wait_for
@@ -158,9 +158,8 @@ def test_a_connection_that_dies_is_made_again(here: Here) -> None:
     watch.has("a", "still")  # the same prompt, known there
     [there] = a.of(b"cat")
     assert len(a.of(b"watch")) == 3, "what served the dead connection has ended"
-    os.kill(
-        next(pid for pid in a.of(b"watch") if b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()), signal.SIGTERM
-    )
+    [watching] = [pid for pid in a.of(b"watch") if b"python" in read_of(pid, "cmdline")]
+    os.kill(watching, signal.SIGTERM)
     assert "its watch ended, exit code 0" in watch.has("a", "unreachable", 2)[1]["why"]
     watch.has("a", "still", 2)
     assert there not in a.of(b"cat")
