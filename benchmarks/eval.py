@@ -63,14 +63,14 @@ def whole() -> None:
     plain = f"import json\nfor path in {corpora!r}:\n for line in open(path): json.loads(line)"
     ways = {
         "python, `json.loads`": [sys.executable, "-c", plain],
-        "`packs`": [*stallkit, "packs"],
+        "`packs`": [*stallkit, "pack", "list"],
         "`eval --json`": [*evaluated, "--json"],
         "`eval`": evaluated,
         "`eval --leave-out program`": [*evaluated, "--leave-out", "program"],
         "`eval --jobs 2`": [*evaluated, "--jobs", "2"],
-        f"`tune {SIGNATURE}`": [*stallkit, "tune", SIGNATURE, *(f"--corpus={one}" for one in corpora)],
-        f"`lint --fast`, {PACK.name}": [*stallkit, "lint", "--fast", str(PACK)],
-        f"`lint`, {PACK.name}": [*stallkit, "lint", str(PACK)],
+        f"`tune {SIGNATURE}`": [*stallkit, "pack", "tune", SIGNATURE, *(f"--corpus={one}" for one in corpora)],
+        f"`lint --fast`, {PACK.name}": [*stallkit, "pack", "lint", "--fast", str(PACK)],
+        f"`lint`, {PACK.name}": [*stallkit, "pack", "lint", str(PACK)],
     }
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(RUNS):

@@ -2,10 +2,10 @@
 
 30 live panes on a private tmux server, none of them an idle shell: a third redraws a spinner with a clock ten times a
 second, as agents do while they work (and is called ``claude``, so that its pack and its stream are heard), a third
-counts up a percentage twice a second, a third prints a line now and then.  `stallkit supervise` watches all of them, as
-a user starts it.  Of one core: CPU of the supervisor and of the tmux clients that it started, and apart from that the
-tmux server and the collector of streams; of the server alone before it began, too, since the panes cost that anyway.
-The resident memory at the beginning and at the end.  Nothing is asserted.
+counts up a percentage twice a second, a third prints a line now and then.  `stallkit watch --service` watches all of
+them, as a user starts it.  Of one core: CPU of the supervisor and of the tmux clients that it started, and apart from
+that the tmux server and the collector of streams; of the server alone before it began, too, since the panes cost that
+anyway.  The resident memory at the beginning and at the end.  Nothing is asserted.
 
 With --profile the supervisor runs in this process, under cProfile, and says where its time goes.
 """

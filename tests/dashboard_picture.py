@@ -39,10 +39,10 @@ def picture(folder: Path) -> str:
         server.start("build", "sh", "-c", 'for i in 1 2 3; do echo "[$i/3] compiling"; done; sleep 1000', shows="3/3")
         server.start("deploy", "bash", "-c", "read -p 'Deploy to staging? [y/N] ' it; sleep 1000", shows="[y/N]")
         _agent(server, folder)
-        commands.begin("stuck", "serve", "web")
+        commands.begin("sandbox", "serve", "web")
         place = folder / "state" / "stuck" / "web"
         wait_for((place / "notify.sock").exists, "the endpoint")
-        assert commands("stuck", "install", str(place)).returncode == 0
+        assert commands("sandbox", "install", str(place)).returncode == 0
         commands.started.append(subprocess.Popen([str(place / "stuck"), NOTICE], stdout=subprocess.DEVNULL))
         commands.item(session="web")
         commands.watch("tmux:build", "tmux:deploy", "tmux:docs")

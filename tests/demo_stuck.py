@@ -97,7 +97,10 @@ class Demo:
         git(self.folder, "init", "-q", "--bare", "repo.git")
         hooks = self.folder / "repo.git" / "hooks"
         hooks.mkdir(exist_ok=True)
-        for name, text in (("pre-receive", self.desk("stuck", "gate", "pre-receive").stdout), ("check-commit", CHECK)):
+        for name, text in (
+            ("pre-receive", self.desk("sandbox", "gate", "pre-receive").stdout),
+            ("check-commit", CHECK),
+        ):
             (hooks / name).write_text(text)
             (hooks / name).chmod(0o755)
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -171,8 +174,8 @@ class Demo:
     def start(self) -> None:
         title("A sandbox with an agent: bubblewrap, nginx for credentials, tinyproxy for hosts")
         self.sandbox()
-        print("  $ stallkit stuck serve web &")
-        self.desk.begin("stuck", "serve", "web")
+        print("  $ stallkit sandbox serve web &")
+        self.desk.begin("sandbox", "serve", "web")
         wait_for((self.folder / "state/stuck/web/notify.sock").exists, "the endpoint")
         self.does("start", "--manifest", str(self.folder / "web.toml"), "-S", str(self.server.socket))
 
@@ -184,7 +187,7 @@ class Demo:
         self.does("stuck", "show", id)
         route = {"path": "/forge/", "upstream": f"http://127.0.0.1:{self.behind.port}/", "auth": "github"}
         self.edits(f"printf '%s\\n' {shlex.quote(json.dumps({'routes': [route]}, indent=2))} >\"$1\"")
-        self.does("routes", "edit", "web", "--reply", id, "there is a route now: try again")
+        self.does("sandbox", "routes", "edit", "web", "--reply", id, "there is a route now: try again")
         self.agent_says("never saw")
 
     def egress(self) -> None:
@@ -192,14 +195,14 @@ class Demo:
         id = self.waits("the egress proxy answers 403")
         self.does("stuck", "triage", id, "egress")
         self.edits('echo localhost >>"$1"')
-        self.does("egress", "edit", "web", "--reply", id, "that host is allowed now")
+        self.does("sandbox", "egress", "edit", "web", "--reply", id, "that host is allowed now")
         self.agent_says("through the egress proxy")
 
     def waiver(self) -> None:
         title("3  A push refused by a gate outside the sandbox, freed by a waiver")
         id = self.waits("the push of")
         commit = git(self.work, "rev-parse", "HEAD")
-        self.does("stuck", "waive", commit, "--why", "a key of the tests", "--for", "10m", "--item", id)
+        self.does("sandbox", "waive", commit, "--why", "a key of the tests", "--for", "10m", "--item", id)
         self.does("stuck", "reply", id, "that commit is waived: push again")
         self.agent_says("has pushed")
 
@@ -212,7 +215,7 @@ class Demo:
         tool.write_text("#!/bin/sh\necho 0 words are wrong\n")
         tool.chmod(0o755)
         self.edits(f'sed -i \'1i tools = ["{tool}"]\' "$1"')
-        self.does("stuck", "rebuild", id, "--why", "it may use spell", "--yes")
+        self.does("sandbox", "rebuild", id, "--why", "it may use spell", "--yes")
         self.agent_says("runs spell")
 
     def prompt(self) -> None:
@@ -232,8 +235,8 @@ class Demo:
         title("What was done, on record")
         self.does("stuck", "list", "--all")
         for log in ("cred-proxy-web", "pipelock-web", "waivers", "manifests"):
-            self.does("audit", "show", log)
-        self.does("audit", "verify")
+            self.does("sandbox", "audit", "show", log)
+        self.does("sandbox", "audit", "verify")
         self.does("stop", "web")
 
     def run(self) -> None:

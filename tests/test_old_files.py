@@ -89,12 +89,12 @@ def test_every_end_is_told_as_it_was_written(old: Files) -> None:
     assert Counter(row["name"] for row in kept) == {"build": 3, "box": 1, "quiet": 1, "worker1": 1, "worker2": 1}
     told = [
         end for name in dict.fromkeys(row["name"] for row in kept)
-        for end in old.told("postmortem", name, "--all")["ended"]
+        for end in old.told("output", "--postmortem", name, "--all")["ended"]
     ]  # fmt: skip
     for before, now in zip(written, told, strict=True):
         assert {key: now[key] for key in before} == before
     assert [end["earlier"] for end in told[:3]] == [0, 1, 2]
-    assert "it died of this 3 times in a row" in old.call("postmortem", "build")
+    assert "it died of this 3 times in a row" in old.call("output", "--postmortem", "build")
     assert "incident 00000015: the tmux server 4200 was killed; with it went worker1, worker2" in old.call("list")
 
 
@@ -146,20 +146,20 @@ def test_what_a_supervisor_noted_of_sessions(old: Files) -> None:
 
 def test_incidents(old: Files) -> None:
     noted = old.rows("watch.db", "select at, session, event, facts from incident order by id")
-    told = old.told("incidents")["incidents"]
+    told = old.told("report", "--incidents")["incidents"]
     assert [{key: one[key] for key in ("at", "session", "event", "facts")} for one in told] == [
         {**row, "facts": json.loads(row["facts"])} for row in noted
     ]
-    assert len(old.told("incidents", "tmux:agent2")["incidents"]) == 2
+    assert len(old.told("report", "--incidents", "tmux:agent2")["incidents"]) == 2
 
 
 def test_a_halt_is_lifted_with_its_file(old: Files) -> None:
     stop = old.project / ".auto-stop"
     assert json.loads(stop.read_text("utf-8"))["session"] == "tmux:agent2"
-    assert "released, after 3 recoveries in this iteration" in old.call("release", "tmux:agent2")
+    assert "released, after 3 recoveries in this iteration" in old.call("stuck", "release", "tmux:agent2")
     assert not stop.exists() and old.told("status", "tmux:agent2")["sessions"][0]["halted"] is None
-    assert "released, after a press with an unknown outcome" in old.call("release", "tmux:agent4")
-    old.call("release", "tmux:agent1", exits=1)
+    assert "released, after a press with an unknown outcome" in old.call("stuck", "release", "tmux:agent4")
+    old.call("stuck", "release", "tmux:agent1", exits=1)
 
 
 def test_halts_and_counts_bind_the_next_supervisor(tmp_path: Path, server: Server, stallkit_command: str) -> None:
@@ -222,7 +222,7 @@ def test_runs(old: Files) -> None:
 
 
 def test_recordings_of_both_versions(old: Files) -> None:
-    two, three = (old.told("replay", str(old.lab / f"v{version}.cast")) for version in (2, 3))
+    two, three = (old.told("record", "replay", str(old.lab / f"v{version}.cast")) for version in (2, 3))
     assert two == three
     assert (two["duration"], two["problems"]) == (12.0, [])
     assert [(one["at"], one["label"], one["known"]) for one in two["markers"]] == [
@@ -236,7 +236,7 @@ def test_recordings_of_both_versions(old: Files) -> None:
 def test_a_captured_screen(old: Files) -> None:
     checked = old.told("check", f"file:{old.lab / 'asks.txt'}", exits=2)
     assert (checked["state"], checked["certainty"], checked["kind"]) == ("waiting", "sure", "confirm")
-    again = old.call("capture", str(old.lab / "asks.txt"), "-o", "-").splitlines()
+    again = old.call("pack", "capture", str(old.lab / "asks.txt"), "-o", "-").splitlines()
     before = (old.lab / "asks.txt").read_text("utf-8").splitlines()
     kept = [
         line

@@ -295,7 +295,7 @@ def test_commands_print_exactly_that(house: House) -> None:
     assert dump(back) == told
     assert (back.exit_status, back.output.strip()) == (3, "done")
     house.call("start", "a", "-S", str(house.socket), "--wait", "5", "--", "sh", "-c", "echo cannot start; exit 3")
-    told = valid("postmortem", json.loads(house.call("postmortem", "a", "--json").stdout))["ended"]
+    told = valid("output", json.loads(house.call("output", "--postmortem", "a", "--json").stdout))["ended"]
     record = load(ExitRecord, valid("exit-record", told))
     assert {**told, **dump(record)} == told
     for event in house.events("a"):

@@ -49,8 +49,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Keys.parse(NOTHING), "keys are written as a text, not None: write such as 'Down Enter'"),
     (lambda: StreamTransport().feed(TEXT), "feed takes the bytes as they came, not str: give data.encode()"),
     (lambda: StreamTransport().feed(NOTHING), "feed takes the bytes as they came, not None"),
-    (lambda: StreamTransport().facts(NOTHING), "not what `stallkit probe PID --json` printed"),
-    (lambda: StreamTransport().facts({}), "not what `stallkit probe PID --json` printed"),  # type: ignore[arg-type]
+    (lambda: StreamTransport().facts(NOTHING), "not what `stallkit explain --pid PID --json` printed"),
+    (lambda: StreamTransport().facts({}), "not what `stallkit explain --pid PID --json` printed"),  # type: ignore[arg-type]
     (lambda: StreamTransport(size="80x24"), "not str: write such as (80, 24)"),  # type: ignore[arg-type]
     (lambda: StreamTransport().resize("80", "24"), "a size is (columns, rows)"),  # type: ignore[arg-type]
     (lambda: StreamTransport(write=NUMBER), "write is called with the bytes of each key, not 5: give a function"),

@@ -28,7 +28,7 @@ def pages(engine: Engine, package_dirs: PackageDirs) -> Iterator[tuple[str, str]
     listed = "\n".join(pack.name for pack in packs)
     yield (
         "reference/signatures/index.md",
-        "# Signatures\n\nWhat the shipped packs know, signature by signature. `stallkit signature PACK:ID` shows one in"
+        "# Signatures\n\nWhat the shipped packs know, signature by signature. `stallkit pack show PACK:ID` shows one in"
         " the terminal, with how it fares; program by program it is [the matrix](../../matrix.md).\n\n"
         f"{written(['pack', 'signatures', 'only while one of these runs'], rows)}\n"
         f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n",

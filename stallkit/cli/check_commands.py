@@ -162,13 +162,13 @@ NEAR = 5  # near misses that are shown unless all are asked for
 @policy_option
 @click.option(
     "--for", "watch_s", type=Duration(), default="0s",
-    help="Look for so long, until it surely waits, rests or ended; two looks at least.",
+    help="Keep looking for so long, until the verdict is sure; two looks at least.",
 )  # fmt: skip
 @click.option(
     "--hang-timeout", "hung_after_s", type=Duration(above=True), default=f"{HUNG_AFTER_S / 60:g}m", show_default=True,
-    help="Say of a session at work in which nothing has happened for so long that it is hung.",
+    help="Call a working session hung if nothing happens in it for so long.",
 )  # fmt: skip
-@click.option("--idle-ok", is_flag=True, help="Exit with 0 where an agent at its composer asks something, or failed.")
+@click.option("--idle-ok", is_flag=True, help="Exit with 0 also if an agent at its composer asks something, or failed.")
 @log_option
 @session_options
 @click.pass_context
@@ -236,25 +236,41 @@ _MARK = {True: "held", False: "not", None: "undecided"}
 
 
 @click.command("explain")
-@click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
-@click.option("--all", "everything", is_flag=True, help="Every signature, and patterns whole.")
-@click.option("--layout", "parts", is_flag=True, help="The screen alone, and which part of it each row belongs to.")
+@click.argument("target", metavar="TARGET|FILE|-", type=TARGET, required=False)
+@click.option("--pid", type=click.IntRange(min=1), help="Show what the kernel knows of its terminal instead.")
+@click.option("--all", "everything", is_flag=True, help="Show every signature, and whole patterns.")
+@click.option("--layout", "parts", is_flag=True, help="Show the screen alone, and the part that each row belongs to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def explain_command(
-    target: str, everything: bool, parts: bool, as_json: bool, socket_name: str | None, socket_path: str | None
+    target: str | None,
+    pid: int | None,
+    everything: bool,
+    parts: bool,
+    as_json: bool,
+    socket_name: str | None,
+    socket_path: str | None,
 ) -> None:
     """Show why: the signature that matched, what each fact argues for, and which signatures nearly matched.
 
     Of each it shows which clauses held, where, and which did not.  TARGET is a session as for check; FILE is a saved
     screen, - is text on standard input.
 
+    With --pid it shows who is in the foreground of that process's terminal, and what they wait for.  Run it on the
+    machine of the process, as its user or as root; --json prints what StreamTransport.facts takes.
+
     \b
-    Exit codes: 0 shown; 1 could not look; 4 it ended.
+    Exit codes: 0 shown; 1 could not look; 4 it ended; 64 usage, or there is no such process.
     Example:    stallkit explain tmux:worker1
+                ssh build7 stallkit explain --pid 4711 --json
                 stallkit explain tmux:worker1 --layout
                 tmux capture-pane -pe | stallkit explain -
     """
+    if (target is None) == (pid is None):
+        raise click.UsageError("name a session or a file, or a process with --pid")
+    if target is None:
+        _show_facts(pid or 0, as_json)
+        return
     if parts and everything:
         raise click.UsageError("--layout shows no signatures: leave out --all")
     transport = reach(target, socket_name, socket_path, or_path=True)
@@ -513,21 +529,10 @@ def _styled(row: Drawn, line: str) -> str:
     return paint(line, **_STYLES.get(row.parts[-1], {})) if row.parts else paint(line, dim=True)
 
 
-# --- probe ---
+# --- the facts of one process ---
 
 
-@click.command("probe")
-@click.argument("pid", type=click.IntRange(min=1))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for StreamTransport.facts.")
-def probe_command(pid: int, as_json: bool) -> None:
-    """Print what the kernel knows of the terminal of the process PID: who is in its foreground, and what they wait for.
-
-    Run it on the machine of the program, as its user or as root.  Nothing is read from the terminal.
-
-    \b
-    Exit codes: 0 printed; 1 it has no terminal, or one that cannot be opened; 64 there is no such process.
-    Example:    ssh build7 stallkit probe 4711 --json
-    """
+def _show_facts(pid: int, as_json: bool) -> None:
     try:
         found = report(pid)
     except ValueError as error:

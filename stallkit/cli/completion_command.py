@@ -1,4 +1,4 @@
-"""``stallkit completion``: the script by which a shell completes commands, options and names.
+"""``stallkit config completion``: the script by which a shell completes commands, options and names.
 
 bash and fish ask in click's own ways, with what these shells do to a colon and a comma.
 """
@@ -72,19 +72,19 @@ add_completion_class(WholeFish)
 # --- the command ---
 
 
-@click.command("completion")
+@click.command("completion", short_help="Print the completion script of a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of a shell: commands, options, targets, sessions, packs, signatures, policies.
 
-    What it completes is asked of stallkit at each press of Tab, so that the script need not be made again.
+    The shell asks stallkit at each press of Tab, so the script never gets old.
 
     \b
     Exit codes: 0 printed.
-    Example:    eval "$(stallkit completion bash)"     # in ~/.bashrc
-                eval "$(stallkit completion zsh)"      # below compinit
-                stallkit completion fish | source      # in config.fish
+    Example:    eval "$(stallkit config completion bash)"     # in ~/.bashrc
+                eval "$(stallkit config completion zsh)"      # below compinit
+                stallkit config completion fish | source      # in config.fish
     """
     kind = ColonBash if shell == "bash" else get_completion_class(shell)
     assert kind is not None  # click has one for each of the three

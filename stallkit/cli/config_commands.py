@@ -32,7 +32,7 @@ def config_command() -> None:
 @click.option("--policy", type=POLICY, help="As for `watch`.")
 @click.option("--stall-timeout", "stall_s", type=Duration(above=True), help="As for `watch`.")
 @click.option("--dry-run", is_flag=True, help="As for `watch`.")
-@click.option("--set", "only_set", is_flag=True, help="Leave out what is as it is by default.")
+@click.option("--set", "only_set", is_flag=True, help="Leave out the defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @socket_flags
 def show_command(
@@ -77,8 +77,8 @@ def show_command(
 def allow_command(ctx: click.Context, folder: Path, yes: bool) -> None:
     """Let DIR/stallkit.toml decide in DIR: what is pressed, which commands run.  It shows all of that, and asks.
 
-    It counts in DIR itself, not below it, and as long as the file is as it is now.  A program that it names is not
-    looked at: who can write that decides what it does.
+    It counts in DIR itself, not below it, and until the file changes.  Programs that it names are not checked: whoever
+    can write one decides what it does.
 
     \b
     Exit codes: 0 allowed; 1 not: you said no, the file is invalid, or others can write it; 64 there is no such file.
@@ -105,7 +105,7 @@ def deny_command(folder: Path) -> None:
     """Let DIR/stallkit.toml decide nothing that can act, as before `stallkit config allow DIR`.
 
     \b
-    Exit codes: 0 it decides nothing, also where nobody had allowed it; 1 the record cannot be removed.
+    Exit codes: 0 it decides nothing, also if nobody had allowed it; 1 the record cannot be removed.
     Example:    stallkit config deny .
     """
     folder = folder.resolve()

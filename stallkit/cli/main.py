@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from inspect import cleandoc
-from typing import NoReturn, Sequence
+from itertools import takewhile
+from typing import Iterator, NoReturn, Sequence
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,14 +17,39 @@ from stallkit.cli.verb_group import VerbGroup, dressed, grouped, like
 
 # --- words of the version before ---
 
-_VERBS = {"wait-ready": "wait"}
+WORDS = {  # a command by its old words, and today's
+    **{verb: f"pack {verb}" for verb in ("capture", "lint", "matrix", "try", "tune")},
+    **{verb: f"record {verb}" for verb in ("mark", "replay")},
+    **{verb: f"sandbox {verb}" for verb in ("audit", "egress", "routes")},
+    **{verb: f"stuck {verb}" for verb in ("mute", "release", "unmute")},
+    **{verb: f"config {verb}" for verb in ("completion", "notify", "schema")},
+    **{
+        f"stuck {verb}": f"sandbox {verb}"
+        for verb in ("gate", "install", "manifest", "rebuild", "serve", "unwaive", "waive", "waived", "waivers")
+    },
+    "add-signature": "pack add",
+    "fleet answer": "fleet reply",
+    "incidents": "report --incidents",
+    "new-pack": "pack new",
+    "packs": "pack list",
+    "postmortem": "output --postmortem",
+    "probe": "explain --pid",
+    "signature": "pack show",
+    "stuck answer": "stuck reply",
+    "supervise": "watch --service",
+    "wait-ready": "wait",
+}
+_SYNONYMS = {"pipelock": ["sandbox", "egress"]}  # which stay
 _OPTIONS = {"--hung-after": "--hang-timeout", "--watch-for": "--for", "--wait-ready": "--wait"}
 
 
-def todays_verb(verb: str) -> str:
-    """What a verb is called today; one of today's is itself."""
-    today = _VERBS.get(verb)
-    return _renamed(verb, today) if today else verb
+def todays_words(words: Sequence[str]) -> list[str]:
+    """The words of a command line, an old name at their begin replaced by today's."""
+    for count in (2, 1):
+        old = " ".join(words[:count])
+        if today := WORDS.get(old):
+            return [*_renamed(old, today).split(), *words[count:]]
+    return [*_SYNONYMS.get(words[0], words[:1]), *words[1:]] if words else []
 
 
 def todays_options(words: Sequence[str], command: click.Command) -> list[str]:
@@ -58,7 +84,7 @@ def help_command(ctx: click.Context, verbs: tuple[str, ...]) -> None:
                 stallkit help stuck reply
     """
     above = ctx.find_root()
-    for verb in map(todays_verb, verbs):
+    for verb in takewhile(lambda word: not word.startswith("-"), todays_words(verbs)):
         command = above.command.get_command(above, verb) if isinstance(above.command, click.Group) else None
         if command is None:
             known = above.command.list_commands(above) if isinstance(above.command, VerbGroup) else []
@@ -71,56 +97,72 @@ def help_command(ctx: click.Context, verbs: tuple[str, ...]) -> None:
 
 OWN = CommandSet(
     {
-        "completion": ("stallkit.cli.completion_command", "print the completion script of a shell"),
-        "config": ("stallkit.cli.config_commands", "show the settings, and where each comes from"),
         "check": ("stallkit.cli.check_commands", "say whether a session waits for a key, and for which"),
+        "config": ("stallkit.cli.config_commands", "the settings, test notices, completion, JSON schemas"),
         "explain": ("stallkit.cli.check_commands", "show why: every fact, and every signature that was tried"),
-        "help": ("stallkit.cli.main", "show the help of a command"),
-        "packs": ("stallkit.cli.packs_command", "list the installed packs"),
+        "pack": ("stallkit.cli.packs_command", "list, write, check and tune packs of signatures"),
         "policy": ("stallkit.cli.policy_commands", "say what policies would do"),
-        "probe": ("stallkit.cli.check_commands", "print the facts on a process's terminal, for a stream"),
-        "schema": ("stallkit.cli.packs_command", "print a JSON schema: of packs, policies, settings, values"),
         "send": ("stallkit.cli.press_commands", "type a text into an idle agent's composer"),
         "wait": ("stallkit.cli.press_commands", "wait until an agent is idle at its composer"),
     },
+    {
+        "config completion": "stallkit.cli.completion_command:completion_command",
+        "config schema": "stallkit.cli.packs_command:schema_command",
+    },
     printed="stallkit.cli.printed_json:PRINTED",
 )
-
-
 # What other distributions bring, so that one that is not installed can be named.
 BROUGHT_BY = {
-    "stallkit-wrap": "wrap",
-    "stallkit-sessions": """attach list output postmortem run start stop""",
-    "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
-    "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
-    "stallkit-fleet": """fleet""",
-    "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record replay signature try tune""",
-}
+    "stallkit-wrap": ("wrap",),
+    "stallkit-sessions": ("attach", "list", "output", "run", "start", "stop"),
+    "stallkit-supervisor": (
+        "report", "status", "watch", "config notify", "stuck mute", "stuck release", "stuck unmute",
+    ),
+    "stallkit-operator": ("dashboard", "sandbox", "serve", "stuck"),
+    "stallkit-fleet": ("fleet",),
+    "stallkit-lab": (
+        "demo", "eval", "record", "record replay",
+        *(f"pack {verb}" for verb in ("add", "capture", "lint", "matrix", "new", "show", "try", "tune")),
+    ),
+}  # fmt: skip
+
+
+def _sets() -> Iterator[CommandSet]:
+    """Stallkit's own goes first: what it has asks no other distribution."""
+    yield OWN
+    yield from command_sets()
 
 
 def summary(verb: str) -> str | None:
     """What --help says of a verb; None if there is no such verb."""
-    found = _bringing(verb)
-    return found.verbs[verb][1] if found else None
+    return next((one.verbs[verb][1] for one in _sets() if verb in one.verbs), None)
 
 
-def _bringing(verb: str) -> CommandSet | None:
-    """The set that has this verb; stallkit's own goes first, and asks no other distribution."""
-    return OWN if verb in OWN.verbs else next((one for one in command_sets() if verb in one.verbs), None)
-
-
-def _distribution_of(verb: str) -> str | None:
-    """The distribution of ours that brings this verb, if one does."""
-    return next((name for name, verbs in BROUGHT_BY.items() if verb in verbs.split()), None)
+def _distribution_of(path: str) -> str | None:
+    """The distribution of ours that brings this command, if one does."""
+    return next((name for name, verbs in BROUGHT_BY.items() if path in verbs), None)
 
 
 class _LazyGroup(VerbGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({verb for one in (OWN, *command_sets()) for verb in one.verbs})
+        return sorted({verb for one in _sets() for verb in one.verbs})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = _bringing(cmd_name)
-        return found.command(cmd_name) if found else None
+        found = next((one.command(cmd_name) for one in _sets() if cmd_name in one.verbs), None)
+        if found is not None and not isinstance(found, VerbGroup):
+            return found
+        below = {
+            verb.removeprefix(f"{cmd_name} "): where
+            for one in _sets()
+            for verb, where in one.below.items()
+            if verb.startswith(f"{cmd_name} ")
+        }
+        if found is None and below:
+            found = VerbGroup(cmd_name, help=f"What is installed of `{cmd_name}`; other distributions bring the rest.")
+        if found is None:
+            return super().get_command(ctx, cmd_name)
+        found.joined(below)
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -128,10 +170,13 @@ class _LazyGroup(VerbGroup):
         """As the others; old words are read as today's, and a distribution that is not installed is named."""
         if ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        args = [todays_verb(args[0]), *args[1:]]
-        missing = None if _bringing(args[0]) else _distribution_of(args[0])
+        args = todays_words(args)
+        path, found = args[0], self.get_command(ctx, args[0])
+        if isinstance(found, VerbGroup) and len(args) > 1:
+            path, found = f"{path} {args[1]}", found.get_command(ctx, args[1])
+        missing = _distribution_of(path) if found is None else None
         if missing is not None:
-            ctx.fail(f"{args[0]} is a command of {missing}, which is not installed; pip install {missing}")
+            ctx.fail(f"{path} is a command of {missing}, which is not installed; pip install {missing}")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command, rest if command is None else todays_options(rest, command)
 
@@ -166,11 +211,13 @@ def cli() -> None:
       stallkit explain tmux:worker1     show why
       stallkit run -- npm init          run a command until it ends or needs input
 
-    `stallkit help COMMAND` shows the options of one; `stallkit completion bash` prints what completes names in a shell.
+    `stallkit help COMMAND` shows the options of one; `stallkit config completion bash` prints what completes names
+    in a shell.
     """
 
 
 dressed(cli)
+cli.add_command(help_command)  # it is not listed
 
 
 def main() -> NoReturn:

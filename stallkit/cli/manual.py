@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from inspect import cleandoc
-from typing import Iterator
+from typing import Collection, Iterator
 
 import click
 
-from stallkit.cli.command_set import CommandSet
+from stallkit.cli.command_set import CommandSet, command_sets
 from stallkit.cli.main import OWN, cli, summary
-from stallkit.cli.verb_group import dressed, grouped
-from stallkit.distributions import own_version
+from stallkit.cli.verb_group import VerbGroup, dressed, grouped
+from stallkit.distributions import named, own_version
 
 _LABEL = re.compile(r"(?:Exit codes[^:]*|Examples?):")
 _CODE = re.compile(r"(?:^|; )(?=(?:\d|all others))")
@@ -25,17 +25,23 @@ def pages(date: str, commands: CommandSet = OWN) -> Iterator[tuple[str, str]]:
     top = click.Context(dressed(cli), info_name="stallkit", **cli.context_settings)
     if commands is OWN:
         yield "stallkit.1", _page(top, date)
+    joined = {path for one in (OWN, commands, *command_sets()) for path in one.below}  # each a page of who brings it
     for verb in sorted(commands.verbs):
-        yield from _pages(click.Context(dressed(commands.command(verb)), info_name=verb, parent=top), date)
+        yield from _pages(click.Context(dressed(commands.command(verb)), info_name=verb, parent=top), date, joined)
+    for path, where in sorted(commands.below.items()):
+        group, _, verb = path.partition(" ")
+        above = click.Context(VerbGroup(group), info_name=group, parent=top)
+        yield from _pages(click.Context(dressed(named(where)), info_name=verb, parent=above), date, joined)
 
 
-def _pages(ctx: click.Context, date: str) -> Iterator[tuple[str, str]]:
+def _pages(ctx: click.Context, date: str, joined: Collection[str]) -> Iterator[tuple[str, str]]:
     yield f"{ctx.command_path.replace(' ', '-')}.1", _page(ctx, date)
     if isinstance(ctx.command, click.Group):
         for verb in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, verb)
             assert command is not None  # it is listed
-            yield from _pages(click.Context(dressed(command), info_name=verb, parent=ctx), date)
+            if f"{ctx.info_name} {verb}" not in joined:
+                yield from _pages(click.Context(dressed(command), info_name=verb, parent=ctx), date, joined)
 
 
 def _page(ctx: click.Context, date: str) -> str:

@@ -1,4 +1,4 @@
-"""``stallkit packs`` and ``schema``: the installed packs, in the order of their trial, and the JSON schemas."""
+"""``stallkit pack list`` and ``config schema``: the installed packs, in the order of trial, and the JSON schemas."""
 
 from __future__ import annotations
 
@@ -13,25 +13,34 @@ from rich.text import Text
 from stallkit.cli.common import print_json
 from stallkit.cli.output import Exit, page_table, ruled, shown, wide_console
 from stallkit.cli.printed_json import all_printed, json_schema
-from stallkit.cli.verb_group import like
+from stallkit.cli.verb_group import VerbGroup, like
 from stallkit.packs.pack_file import agent_schema, pack_schema
 from stallkit.packs.registry import Engine
 from stallkit.press.policy_file import policy_schema
 from stallkit.settings import settings_schema
 
-# --- packs ---
+# --- pack ---
 
 
-@click.command("packs")
+@click.group("pack", cls=VerbGroup)
+def pack_command() -> None:
+    """Packs of signatures: list those that are installed, write one, check and tune it (docs/packs.md).
+
+    \b
+    Example:    stallkit pack new acme
+    """
+
+
+@pack_command.command("list", short_help="List the installed packs in order.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--signatures", is_flag=True, help="List every signature in the order of trial.")
 @click.pass_context
-def packs_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
+def list_command(ctx: click.Context, as_json: bool, signatures: bool) -> None:
     """List the installed packs in order, with their versions; name those that cannot be used.
 
     \b
     Exit codes: 0 all usable; 1 none installed, or one is broken.
-    Example:    stallkit packs --signatures
+    Example:    stallkit pack list --signatures
     """
     engine = Engine.default()
     if as_json:
@@ -101,7 +110,7 @@ def _table(console: Console, *columns: str) -> Table:
 _FILES = ("pack", "agent", "policy", "settings")
 
 
-@click.command("schema")
+@click.command("schema", short_help="Print a JSON schema: of packs, policies, settings, values.")
 @click.argument("words", metavar="[NAME]", nargs=-1)
 def schema_command(words: tuple[str, ...]) -> None:
     """Print a JSON schema: of a pack, agent, policy or settings file, of a value, or of what a command prints.
@@ -111,8 +120,8 @@ def schema_command(words: tuple[str, ...]) -> None:
 
     \b
     Exit codes: 0; 64 usage: there is no such schema.
-    Example:    stallkit schema pack > pack.schema.json
-                stallkit schema stuck list
+    Example:    stallkit config schema pack > pack.schema.json
+                stallkit config schema stuck list
     """
     name, known = "-".join(words), all_printed()
     if not name:
@@ -120,7 +129,9 @@ def schema_command(words: tuple[str, ...]) -> None:
             click.echo(f"{title}: {', '.join(names)}")
         return
     if name not in (*_FILES, *known.names):
-        raise click.UsageError(f"no schema {name!r}{like(name, [*_FILES, *known.names])}; stallkit schema lists all")
+        raise click.UsageError(
+            f"no schema {name!r}{like(name, [*_FILES, *known.names])}; stallkit config schema lists all"
+        )
     click.echo(json.dumps(_schema(name), indent=1))
 
 

@@ -112,7 +112,7 @@ _SHOWN = 10  # of what a rule would have answered
 
 @click.group("policy", cls=VerbGroup)
 def policy_command() -> None:
-    """Say what policies are, what they would do, and which rule would allow what is asked.
+    """Show policies, what they would do, and which rule would allow what a session asks.
 
     \b
     Example:    stallkit policy explain tmux:worker1
@@ -141,8 +141,8 @@ def show(name: str) -> None:
 
 @policy_command.command("allow", short_help="Print or append the rule that would allow what a session asks.")
 @click.argument("target", type=TARGET)
-@click.option("--option", metavar="LABEL", help="The option that is chosen, as it stands on the screen.")
-@click.option("--agent", metavar="NAME", help="Wherever that agent asks it, in place of this session.")
+@click.option("--option", metavar="LABEL", help="The option to choose, as the screen spells it.")
+@click.option("--agent", metavar="NAME", help="Allow it wherever that agent asks, not only in this session.")
 @click.option("--append", "file", type=click.Path(path_type=Path), metavar="FILE", help="Append it to a policy file.")
 @session_options
 def allow(
@@ -207,7 +207,7 @@ def _append(file: Path, table: str) -> None:
 @policy_command.command("explain", short_help="Say what a policy would do about a session, and why.")
 @click.argument("target", required=False, type=TARGET)
 @policy_option
-@click.option("--log", type=click.Path(path_type=Path), help="Not a session: what was detected in an event log.")
+@click.option("--log", type=click.Path(path_type=Path), help="Read an event log instead of a session.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @session_options
 def explain(

@@ -43,8 +43,8 @@ _SEND_EXITS = {
 @click.command("send")
 @click.argument("target", type=TARGET)
 @click.argument("text")
-@click.option("--wait", "wait_s", type=Duration(), default="0s", help="Hold it for so long.")
-@click.option("--force", is_flag=True, help="Type it whatever is on the screen; the event log records that.")
+@click.option("--wait", "wait_s", type=Duration(), default="0s", help="Wait up to so long for the composer.")
+@click.option("--force", is_flag=True, help="Type it whatever the screen shows; the event log records that.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
 @log_option
 @session_options

@@ -122,10 +122,6 @@ _VALUES: Mapping[str, type] = {
 }
 
 # Commands that print what another name's schema describes.
-_SAME: Mapping[str, str] = {
-    "probe": "terminal-report",
-}
-
 _DECISION = "=press|choose|escalate|wait|restart|interrupt|resume|send|stop|ignore"
 _PART = f"={'|'.join(PARTS)}"
 _FIELDS: Shape = {"*": "text"}
@@ -136,7 +132,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     "config-show": (
         "the settings", {"settings": [{"setting": "text", "value": "any", "from": "text"}], "ignored": ["text"]}
     ),
-    "explain": ("the verdict, what each source claims, the rule, all signatures in order; with `--layout` the parts", (
+    "explain": ("the verdict, what each source claims, the rule, all signatures in order; or the parts, or a process", (
         {
             "&": Verdict, "target": "text",
             "claims": [{
@@ -163,9 +159,10 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
             "target": "text", "rows": [{"sort": Sort | None, "parts": [_PART], "text": "text"}],
             "parts": {"*": ["integer"]},
         },
+        TerminalReport,
         "@ended",
     )),
-    "packs": ("the packs", {
+    "pack-list": ("the packs", {
         "packs": [{
             "name": "text", "version": "text", "distribution": "text", "priority": "integer", "foreground": ["text"],
             "signatures": "integer",
@@ -203,7 +200,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
     )),
 }  # fmt: skip
 
-PRINTED = Printed(_VALUES, _SAME, _SHAPES)
+PRINTED = Printed(_VALUES, {}, _SHAPES)
 
 
 # --- its schemas ---
@@ -237,7 +234,7 @@ def json_schema(name: str) -> dict[str, Any]:
     about, shape = known.shapes[name]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"What `stallkit {_words(name)} --json` prints: {about}; all texts are redacted",
+        "title": f"What `stallkit {name.replace('-', ' ')} --json` prints: {about}; all texts are redacted",
         **_versioned(schema_of_shape(shape, known.shared)),
     }
 
@@ -248,9 +245,3 @@ def _versioned(made: dict[str, Any]) -> dict[str, Any]:
         return {"anyOf": [_versioned(one) for one in made["anyOf"]]}
     properties = {"version": {"const": VERSION}, **made["properties"]}
     return {**made, "properties": properties, "required": ["version", *made["required"]]}
-
-
-def _words(name: str) -> str:
-    """The command that is meant: groups have one word."""
-    group, _, verb = name.partition("-")
-    return f"{group} {verb}" if group in ("audit", "config", "policy", "routes", "stuck") else name

@@ -14,24 +14,11 @@ from stallkit.distributions import named
 
 # What a person wants to do, in this order, and the verbs for it.  One that stands nowhere is listed under OTHERS.
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Look at a session": ("check", "explain", "probe", "demo"),
-    "Watch many": (
-        "watch",
-        "supervise",
-        "status",
-        "dashboard",
-        "incidents",
-        "report",
-        "mute",
-        "unmute",
-        "release",
-        "fleet",
-    ),
-    "Run sessions": ("run", "attach", "start", "list", "output", "stop", "postmortem", "wrap"),
-    "Answer": ("send", "wait", "stuck", "policy", "sandbox", "routes", "egress", "pipelock", "audit"),
-    "Measure": ("eval", "record", "mark", "replay", "capture", "matrix", "signature"),
-    "Write packs": ("packs", "new-pack", "add-signature", "try", "lint", "tune", "schema"),
-    "Set up": ("config", "notify", "completion", "serve", "help"),
+    "Look at a session": ("check", "explain", "demo"),
+    "Run sessions": ("run", "start", "list", "output", "stop", "attach", "wrap"),
+    "Watch many": ("watch", "status", "report", "dashboard"),
+    "Answer": ("stuck", "send", "wait"),
+    "Set up, measure, write": ("sandbox", "pack", "eval", "record", "policy", "config", "serve", "fleet"),
 }
 OTHERS = "Others"
 _COLUMNS = 76  # of a help text, inside its indent
@@ -47,6 +34,10 @@ class VerbGroup(click.Group):
     def __init__(self, *words: Any, elsewhere: Mapping[str, str] = {}, **more: Any) -> None:  # only read
         super().__init__(*words, **more)
         self._elsewhere = elsewhere
+
+    def joined(self, elsewhere: Mapping[str, str]) -> None:
+        """Have these verbs as well, which other distributions bring."""
+        self._elsewhere = {**self._elsewhere, **elsewhere}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """As click does."""

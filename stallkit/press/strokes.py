@@ -426,7 +426,7 @@ def doubt_of_work(verdict: Verdict, now: Snapshot) -> str | None:
     """Why this may not be an agent that surely says it works, above a composer without a draft; or None."""
     match, kernel = verdict.match, now.kernel or KernelFacts()
     if now.sealed:
-        return "it is sealed: no key goes in, and it is not ended for hanging (stallkit stuck rebuild)"
+        return "it is sealed: no key goes in, and it is not ended for hanging (stallkit sandbox rebuild)"
     if verdict.state is not State.WORKING or match is None or match.signature.state is not State.WORKING:
         return f"it does not say that it works: it is {verdict.state} ({verdict.reasons[-1]})"
     if not verdict.sure_by_screen:

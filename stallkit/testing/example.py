@@ -209,7 +209,7 @@ def golden(text: str) -> str:
     r"""The golden text of a screen file: control sequences carried out, a newline at its end.
 
     The front block and the shown screen stay as they are.  So do credentials: masking cannot tell ``Password: ____``
-    from a password, and a screen without its prompt is useless (`stallkit capture` masks what it writes).
+    from a password, and a screen without its prompt is useless (`stallkit pack capture` masks what it writes).
 
     >>> golden("10%\r\x1b[2KProceed? \x1b[1m[y/N]")
     'Proceed? [y/N]\n'

@@ -178,7 +178,7 @@ class StreamTransport(Closing):
             self._moved_at = self._clock()
 
     def facts(self, told: str | bytes, asked_at: float | None = None) -> None:
-        """Take what ``stallkit probe PID --json`` printed on the program's machine.
+        """Take what ``stallkit explain --pid PID --json`` printed on the program's machine.
 
         Facts count only where no output came since they were asked for, for `FACTS_S` seconds, and until a key is
         pressed.  `asked_at`, of `time.monotonic`, is when the caller asked; by default it is when the report before
@@ -192,7 +192,7 @@ class StreamTransport(Closing):
         try:
             report = load(TerminalReport, json.loads(told)).by_clock_of(time.time())
         except (ValueError, TypeError) as error:
-            raise ValueError(f"not what `stallkit probe PID --json` printed: {error}") from None
+            raise ValueError(f"not what `stallkit explain --pid PID --json` printed: {error}") from None
         with self._lock:
             self._check_open()
             asked = self._reported_at if asked_at is None else asked_at

@@ -17,9 +17,9 @@ from terminals import Server, wait_for
 pytestmark = pytest.mark.e2e
 
 SHELLS = {
-    "bash": (["bash", "--norc", "-i"], 'eval "$(stallkit completion bash)"'),
-    "zsh": (["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u; eval "$(stallkit completion zsh)"'),
-    "fish": (["fish", "--no-config"], "stallkit completion fish | source"),
+    "bash": (["bash", "--norc", "-i"], 'eval "$(stallkit config completion bash)"'),
+    "zsh": (["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u; eval "$(stallkit config completion zsh)"'),
+    "fish": (["fish", "--no-config"], "stallkit config completion fish | source"),
 }
 
 
@@ -66,7 +66,7 @@ def test_tab_completes_in_a_shell(server: Server, sessions: Server, name: str) -
     for typed, whole in (
         ("stallkit expl", "stallkit explain"),
         ("stallkit check tmux:wo", "stallkit check tmux:work2"),
-        ("stallkit signature shell_yn:procee", "stallkit signature shell_yn:proceed_question"),
+        ("stallkit pack show shell_yn:procee", "stallkit pack show shell_yn:proceed_question"),
         ("stallkit watch --policy obs", "stallkit watch --policy observe"),
     ):
         shell.type(typed, "Tab")
@@ -83,7 +83,7 @@ def test_tab_completes_in_a_shell(server: Server, sessions: Server, name: str) -
 )
 def test_fish_shows_a_whole_summary(line: str, about: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    typed = f"stallkit completion fish | source; complete -C '{line}'"
+    typed = f"stallkit config completion fish | source; complete -C '{line}'"
     given = {**os.environ, "PATH": path}
     done = subprocess.run(["fish", "--no-config", "-c", typed], env=given, capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith(f"\t{about}"), done
@@ -106,8 +106,8 @@ def test_each_kind_of_name(house: House, sessions: Server, tmp_path: Path) -> No
     assert completed(f"stallkit check -S {sessions.socket} tmux:a", tmp_path) == ["tmux:api"]
     assert completed("stallkit output b", tmp_path) == ["builder"]
     assert completed("stallkit stop ", tmp_path) == ["builder"]
-    assert completed("stallkit lint shell_", tmp_path) == ["shell_auth", "shell_tools", "shell_yn"]
-    assert completed("stallkit tune shell_yn:procee", tmp_path) == ["shell_yn:proceed_question"]
+    assert completed("stallkit pack lint shell_", tmp_path) == ["shell_auth", "shell_tools", "shell_yn"]
+    assert completed("stallkit pack tune shell_yn:procee", tmp_path) == ["shell_yn:proceed_question"]
     assert completed("stallkit wait --policy ", tmp_path) == ["careful", "observe", "daemon", "night.toml"]
     assert completed("stallkit attach l", tmp_path) == ["last"]
     assert completed("stallkit stuck re", tmp_path) == ["rebuild", "reply"]

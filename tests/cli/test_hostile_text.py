@@ -140,7 +140,7 @@ def test_files_and_what_is_in_them(draw: Draw, house: House) -> None:
     assert re.sub(r"\s", "", "p" + MARKUP + HARMLESS)[:60] in joined, text
 
     turned = write(house.folder / "b.cast", (0.1, "o", f"{MARKUP}{TURNED}\r\n"), (3.0, "m", "working"), title=ALL)
-    plain(draw("replay", str(turned), "--speed", "9").over())
+    plain(draw("record", "replay", str(turned), "--speed", "9").over())
 
     screen = house.folder / ("[red]x[" + CONTROL.replace("\r", "") + TURNED + ".txt")
     screen.write_text("Proceed? [y/N] ")

@@ -26,8 +26,8 @@ UNKNOWN = [  # a name that nothing has, or a path where nothing is
     (["status", "tmux:nosuch"], "stallkit status lists all"),
     (["incidents", "tmux:nosuch"], "stallkit status lists all"),
     (["release", "tmux:nosuch"], "stallkit status lists all"),
-    (["signature", "shell_yn:nosuch"], "see: stallkit packs --signatures"),
-    (["matrix", "nosuch"], "stallkit matrix lists those"),
+    (["signature", "shell_yn:nosuch"], "see: stallkit pack list --signatures"),
+    (["matrix", "nosuch"], "stallkit pack matrix lists those"),
     (["lint", "nosuch"], "installed: "),
     (["tune", "shell_yn:nosuch", "--corpus", "/no/such"], "'/no/such' does not exist"),
     (["policy", "explain", "-", "--policy", "nosuch"], "name one of careful, observe, daemon"),
@@ -36,8 +36,8 @@ UNKNOWN = [  # a name that nothing has, or a path where nothing is
     (["supervise", "--config", "/no/such"], "/no/such: there is no such file"),
     (["supervise"], "write one (docs/watch.md), or name it with --config"),
     (["config", "show", "--config", "/no/such"], "/no/such: there is no such file"),
-    (["stuck", "manifest", "nosuch"], "stallkit start --manifest"),
-    (["audit", "show", "nosuch"], "see: stallkit audit show"),
+    (["sandbox", "manifest", "nosuch"], "stallkit start --manifest"),
+    (["audit", "show", "nosuch"], "see: stallkit sandbox audit show"),
     (["replay", "/no/such"], "'/no/such' does not exist"),
     (["eval", "/no/such"], "'/no/such' does not exist"),
     (["mute", "tmux:nosuch"], "stallkit status lists all"),
@@ -99,13 +99,13 @@ def test_supervise_reads_the_users_file(house: House) -> None:
     folder = house.folder / "stallkit"
     folder.mkdir()
     (folder / "stallkit.toml").write_text("[watch]\nall = true\nstall_timeout_s = 77\n")
-    done = house.call("supervise", "--check")
+    done = house.call("watch", "--service", "--check")
     assert done.returncode == 0 and "a stall is suspected after 77 s" in done.stdout, done.stderr
     (house.folder / "stallkit.toml").write_text("[watch]\nstall_timeout_s = 78\n")
-    done = house.call("supervise", "--check")
+    done = house.call("watch", "--service", "--check")
     assert "after 77 s" in done.stdout and "watch.stall_timeout_s is ignored" in done.stderr, "nobody allowed it"
     assert house.call("config", "allow", str(house.folder), "--yes").returncode == 0
-    done = house.call("supervise", "--check")
+    done = house.call("watch", "--service", "--check")
     assert "after 78 s" in done.stdout and " and " in done.stdout, "that of the directory takes precedence"
 
 

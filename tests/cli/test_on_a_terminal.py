@@ -113,7 +113,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     assert "harm still confirm" in told and "1 answered by stallkit" in told, text
     assert report.wrapped == []
 
-    incidents = draw("incidents")
+    incidents = draw("report", "--incidents")
     text = incidents.over()
     assert re.search(
         r"^\d{4}-\d\d-\d\d [\d:]{8}  \d+ s ago  tmux:asks  dismissal\n    the prompt went away", text, re.M
@@ -143,7 +143,7 @@ def test_supervise(draw: Draw, house: House, server: Server) -> None:
     server.start("harm", *HARM, shows="Delete").close()
     settings = house.folder / "stallkit.toml"
     settings.write_text("[watch]\nall = true\ninterval_s = 0.5\n")
-    supervise = draw("supervise", "--config", str(settings), "-S", str(server.socket))
+    supervise = draw("watch", "--service", "--config", str(settings), "-S", str(server.socket))
     supervise.shows('"event": "escalation"')  # on a terminal, too, its events are for programs
     supervise.press("C-c")
     supervise.over()
@@ -163,7 +163,7 @@ def test_how_a_session_ended(draw: Draw, house: House) -> None:
     assert re.search(row("session", "is", "for", "in", "ports", "command"), text, re.M), text
     assert re.search(row("keeper", "running"), text, re.M), text
     assert re.search(row("worker", "exited,", "code", "3"), text, re.M), text
-    assert "worker: its program exited with 3 (all of it: stallkit postmortem worker)" in text
+    assert "worker: its program exited with 3 (all of it: stallkit output --postmortem worker)" in text
     assert re.search("^  stallkit start worker -S", text, re.M)
 
     for words in (["output"], ["postmortem"], ["wait"], ["check"], ["explain"]):
@@ -209,7 +209,7 @@ def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
     assert text.startswith("match: shell_yn:yes_no (prompt_line, "), text
     assert text.index("verdict: waiting, sure") < text.index("fact: ") < text.index("near misses: ")
     assert re.search(r"^ +\d+ prompt_line shell_yn:default_value: shadowed$", text, re.M)
-    text = draw("capture", *at, "-o", "-").over()
+    text = draw("pack", "capture", *at, "-o", "-").over()
     assert re.search('^foreground = "bash"$', text, re.M) and text.endswith("Delete all? [y/N]")
 
 
@@ -217,7 +217,7 @@ def test_what_a_session_shows(draw: Draw, server: Server, house: House) -> None:
 
 
 def test_packs(draw: Draw) -> None:
-    packs = draw("packs", "--signatures")
+    packs = draw("pack", "list", "--signatures")
     text = packs.over()
     assert re.search(row("pack", "version", "distribution", "prio", "count", "programs"), text, re.M)
     assert re.search(row("shell_yn", "0.1.0", "stallkit-shell-yn", "50"), text, re.M)
@@ -229,7 +229,7 @@ def test_packs(draw: Draw) -> None:
 
 
 def test_matrix(draw: Draw) -> None:
-    matrix = draw("matrix", "claude-code", "7z", "@inquirer/prompts")
+    matrix = draw("pack", "matrix", "claude-code", "7z", "@inquirer/prompts")
     text = matrix.over()
     assert re.search(r"^claude-code \S+$", text, re.M), text
     assert re.search(r"^  plan_approval +high +2\d{3}-\d\d(-\d\d)?$", text, re.M), text
@@ -242,24 +242,24 @@ def test_lint(draw: Draw, house: House) -> None:
     pack = house.folder / "stallkit_acme" / "signatures.toml"
     pack.parent.mkdir()
     pack.write_text(BAD_PACK)
-    lint = draw("lint", str(pack), "--fast")
+    lint = draw("pack", "lint", str(pack), "--fast")
     text = lint.over(7).replace("\n", "")
     assert "SK303 error: deploy: unknown key 'Entre'" in text and re.search(r"acme: \d errors?, \d warnings?$", text)
 
 
 def test_a_new_pack_and_a_signature_for_it(draw: Draw, house: House) -> None:
     folder = house.folder / "acme"
-    assert "next: pip install -e" in draw("new-pack", "acme", str(folder)).over().replace("\n", "")
+    assert "next: pip install -e" in draw("pack", "new", "acme", str(folder)).over().replace("\n", "")
     screen = house.folder / "one.txt"
     screen.write_text("---\ncursor = [28, 0]\n---\nDeploy to staging? [yes/no]: \n")
     words = ("--pack", str(folder), "--id", "deploy", "--state", "waiting", "--kind", "confirm")
-    text = draw("add-signature", str(screen), *words).over()
+    text = draw("pack", "add", str(screen), *words).over()
     assert re.search('^id = "deploy"$', text, re.M) and text.endswith("it meets its examples"), text
     assert "comparing screens" not in text
 
 
 def test_tune(draw: Draw) -> None:
-    tune = draw("tune", "shell_yn:yes_no", "--corpus", str(CORPUS / "cli.jsonl"))
+    tune = draw("pack", "tune", "shell_yn:yes_no", "--corpus", str(CORPUS / "cli.jsonl"))
     tune.shows(r"tune shell_yn:yes_no \d+ s")
     text = tune.over()
     header = row("clause", "change", "precision", "recall", "keys", "cases", "examples")
@@ -290,10 +290,10 @@ def test_record_and_replay(draw: Draw, house: House) -> None:
     record.press("C-]", "k")
     record.press("Enter")
     assert re.search(r"^stallkit: recorded [\d.]+ s, 1 marker: ", record.over(), re.M)
-    replay = draw("replay", str(made))
+    replay = draw("record", "replay", str(made))
     assert re.search(row("at", "verdict", "certainty", "kind", "signature", "truth"), replay.over(), re.M)
 
-    played = draw("replay", str(session(house.folder / "a.cast")), "--speed", "1.5")
+    played = draw("record", "replay", str(session(house.folder / "a.cast")), "--speed", "1.5")
     played.shows(r"^ +[\d.]+ s  working", "^Building two")
     played.shows(r"^ +[\d.]+ s  waiting:confirm, sure", r"^Proceed\? \[y/N\]")
     text = played.over()
@@ -308,7 +308,7 @@ def test_record_and_replay(draw: Draw, house: House) -> None:
 
 def test_notify(draw: Draw) -> None:
     """What the terminal itself is sent is not to be seen."""
-    notices = draw("notify", "--notify", "terminal", "--exec", "true", "--exec", "false")
+    notices = draw("config", "notify", "--notify", "terminal", "--exec", "true", "--exec", "false")
     text = notices.over(1)
     told = [re.sub(" +", " ", line.strip()) for line in text.splitlines()]
     assert told == ["command false not told exit status 1", "terminal told a bell was written"]

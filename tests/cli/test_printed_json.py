@@ -34,21 +34,21 @@ TYPED = [
     ("explain", "explain tmux:ASK"),
     ("explain", "explain tmux:ASK --layout"),
     ("status", "status"),
-    ("incidents", "incidents"),
+    ("report", "report --incidents"),
     ("report", "report"),
     ("list", "list"),
     ("start", "start other -- cat"),
     ("output", "output up"),
     ("output", "output up --check-stall"),
     ("output", "output down"),
-    ("postmortem", "postmortem down"),
-    ("postmortem", "postmortem down --all"),
+    ("output", "output --postmortem down"),
+    ("output", "output --postmortem down --all"),
     ("send", "send tmux:ASK hello"),
     ("send", "send down hello"),
     ("explain", "explain down"),
-    ("capture", "capture down -o down.txt"),
+    ("pack-capture", "pack capture down -o down.txt"),
     ("policy-explain", "policy explain down"),
-    ("postmortem", "check down"),
+    ("output", "check down"),
     ("wait", "wait down"),
     ("wait", "wait tmux:ASK --timeout 0.1"),
     ("stop", "stop other down"),
@@ -58,50 +58,48 @@ TYPED = [
     ("attach", "attach last --stop"),
     ("stuck-list", "stuck list"),
     ("stuck-show", "stuck show 1"),
-    ("stuck-answer", "stuck answer 1 nosuch"),
     ("stuck-approve", "stuck approve 1"),
     ("stuck-reply", "stuck reply 1 n"),
     ("stuck-decline", "stuck decline 1"),
     ("stuck-triage", "stuck triage 2 egress"),
-    ("stuck-waive", "stuck waive rule:aws:keys.py --why 'a test key'"),
-    ("stuck-waived", "stuck waived rule:aws:keys.py"),
-    ("stuck-waived", "stuck waived rule:gcp:keys.py"),
-    ("stuck-waivers", "stuck waivers"),
-    ("audit-show", "audit show"),
-    ("audit-verify", "audit verify"),
+    ("sandbox-waive", "sandbox waive rule:aws:keys.py --why 'a test key'"),
+    ("sandbox-waived", "sandbox waived rule:aws:keys.py"),
+    ("sandbox-waived", "sandbox waived rule:gcp:keys.py"),
+    ("sandbox-waivers", "sandbox waivers"),
+    ("sandbox-audit-show", "sandbox audit show"),
+    ("sandbox-audit-verify", "sandbox audit verify"),
     ("policy-explain", "policy explain tmux:ASK"),
     ("policy-explain", "policy explain --log state/events.jsonl"),
-    ("probe", "probe PID"),
+    ("explain", "explain --pid PID"),
     ("config-show", "config show"),
-    ("notify", "notify --exec cat"),
-    ("packs", "packs"),
-    ("matrix", "matrix apt"),
-    ("signature", "signature shell_yn:yes_no"),
-    ("capture", "capture tmux:ASK -o screen.txt"),
-    ("try", "try ^Proceed screen.txt --where prompt_line"),
-    ("new-pack", "new-pack acme"),
-    ("add-signature", "add-signature screen.txt --pack stallkit-acme --id asks --state waiting --kind confirm"),
-    ("lint", "lint stallkit-acme"),
-    ("lint", "lint shell_yn --fast --corpus cases.jsonl"),
-    ("record", "record -o s.cast -- sh -c 'printf \"Go on? [y/N] \"; sleep 1'"),
-    ("replay", "replay s.cast"),
+    ("config-notify", "config notify --exec cat"),
+    ("pack-list", "pack list"),
+    ("pack-matrix", "pack matrix apt"),
+    ("pack-show", "pack show shell_yn:yes_no"),
+    ("pack-capture", "pack capture tmux:ASK -o screen.txt"),
+    ("pack-try", "pack try ^Proceed screen.txt --where prompt_line"),
+    ("pack-new", "pack new acme"),
+    ("pack-add", "pack add screen.txt --pack stallkit-acme --id asks --state waiting --kind confirm"),
+    ("pack-lint", "pack lint stallkit-acme"),
+    ("pack-lint", "pack lint shell_yn --fast --corpus cases.jsonl"),
+    ("record-start", "record -o s.cast -- sh -c 'printf \"Go on? [y/N] \"; sleep 1'"),
+    ("record-replay", "record replay s.cast"),
     ("eval", "eval cases.jsonl --by program --leave-out program --save before.json"),
     ("eval", "eval cases.jsonl --baseline before.json"),
-    ("tune", "tune shell_yn:yes_no --corpus cases.jsonl"),
+    ("pack-tune", "pack tune shell_yn:yes_no --corpus cases.jsonl"),
     ("demo", "demo"),
 ]
 
 # Commands whose output needs what only other tests have.
 ELSEWHERE = {
-    "routes-edit": "apps/operator/tests/test_remedy_live.py",
-    "routes-reload": "apps/operator/tests/test_remedy_live.py",
-    "egress-edit": "apps/operator/tests/test_remedy_live.py",
-    "pipelock-edit": "apps/operator/tests/test_remedy_live.py",
-    "stuck-manifest": "apps/operator/tests/test_sandbox_start.py",
-    **{f"fleet-{name}": "apps/fleet/tests/test_link.py" for name in ("answer", "approve", "decline", "doctor", "list")},
+    "sandbox-routes-edit": "apps/operator/tests/test_remedy_live.py",
+    "sandbox-routes-reload": "apps/operator/tests/test_remedy_live.py",
+    "sandbox-egress-edit": "apps/operator/tests/test_remedy_live.py",
+    "sandbox-manifest": "apps/operator/tests/test_sandbox_start.py",
+    **{f"fleet-{name}": "apps/fleet/tests/test_link.py" for name in ("approve", "decline", "doctor", "list")},
     **{f"fleet-{name}": "apps/fleet/tests/test_link.py" for name in ("reply", "report", "show", "watch")},
     **dict.fromkeys(("fleet-policy-list", "fleet-stuck-list"), "apps/fleet/tests/test_link.py"),
-    "mark": "apps/lab/tests/e2e/test_record_command.py",
+    "record-mark": "apps/lab/tests/e2e/test_record_command.py",
 }
 
 
@@ -136,7 +134,7 @@ def test_each_command_prints_what_its_schema_says(scene: House) -> None:
         words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", line.replace("PID", pid))]
         at = words.index("--") if "--" in words else len(words)
         done = scene.call(*words[:at], "--json", *words[at:])
-        if name == "stuck-answer" or name == "stuck-approve":  # this one has no options
+        if name == "stuck-approve":  # this one has no options
             assert done.returncode == 64 and not done.stdout, done
             continue
         try:
@@ -190,8 +188,8 @@ def test_a_key_that_no_schema_names_is_noticed() -> None:
 
 
 def test_schemas_are_listed_and_suggested(scene: House) -> None:
-    listed = scene.call("schema").stdout
+    listed = scene.call("config", "schema").stdout
     assert all(name in listed for name in ("pack", "exit-record", "stuck-list"))
-    assert json.loads(scene.call("schema", "stuck", "list").stdout) == json_schema("stuck-list")
-    wrong = scene.call("schema", "stuck", "lst")
+    assert json.loads(scene.call("config", "schema", "stuck", "list").stdout) == json_schema("stuck-list")
+    wrong = scene.call("config", "schema", "stuck", "lst")
     assert wrong.returncode == 64 and "did you mean 'stuck-list'" in wrong.stderr

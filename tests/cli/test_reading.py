@@ -63,34 +63,34 @@ def test_the_queue_fits_its_terminal(house: House, columns: int, rows: int) -> N
 
 
 def test_long_output_goes_through_less(draw: Draw) -> None:
-    packs = draw("packs", "--signatures", NO_PAGER="")
+    packs = draw("pack", "list", "--signatures", NO_PAGER="")
     packs.shows("^ ?pack +version", r"^:$")  # less waits at its prompt
     packs.press("q")
     assert "pack" in packs.over()
 
 
 def test_short_output_needs_no_key(draw: Draw) -> None:
-    assert "7z" in draw("matrix", "7z", NO_PAGER="").over()
+    assert "7z" in draw("pack", "matrix", "7z", NO_PAGER="").over()
 
 
 @pytest.mark.parametrize(
     "environment", [{"NO_PAGER": "1"}, {"NO_PAGER": "", "PAGER": "cat"}, {"NO_PAGER": "", "PAGER": ""}], ids=str
 )
 def test_a_pager_can_be_refused(draw: Draw, environment: dict[str, str]) -> None:
-    assert "shell_yn" in draw("packs", "--signatures", **environment).over()
+    assert "shell_yn" in draw("pack", "list", "--signatures", **environment).over()
 
 
 def test_the_pager_is_the_users(draw: Draw) -> None:
-    text = draw("packs", "--signatures", NO_PAGER="", PAGER="sed s/^/paged:/").over()
+    text = draw("pack", "list", "--signatures", NO_PAGER="", PAGER="sed s/^/paged:/").over()
     assert "paged:" in text
 
 
 def test_a_pager_that_is_not_there_is_done_without(draw: Draw) -> None:
-    assert "shell_yn" in draw("packs", "--signatures", NO_PAGER="", PAGER="no-such-pager").over()
+    assert "shell_yn" in draw("pack", "list", "--signatures", NO_PAGER="", PAGER="no-such-pager").over()
 
 
 def test_a_pipe_has_no_pager(house: House) -> None:
-    done = house.call("packs", "--signatures", PAGER="false")
+    done = house.call("pack", "list", "--signatures", PAGER="false")
     assert done.returncode == 0 and "shell_yn:yes_no" in done.stdout
 
 
@@ -139,8 +139,8 @@ def test_quiet_prints_results_alone(house: House, server: Server) -> None:
     assert house.call("run", "--", "echo", "one").stderr
     done = house.call("-q", "run", "--", "echo", "one")
     assert (done.stdout, done.stderr) == ("one\n", "")
-    assert house.call("capture", *at, "-o", "a.txt").stdout.startswith("wrote a.txt: ")
-    assert house.call("capture", *at, "-o", "b.txt", "-q").stdout == ""
+    assert house.call("pack", "capture", *at, "-o", "a.txt").stdout.startswith("wrote a.txt: ")
+    assert house.call("pack", "capture", *at, "-o", "b.txt", "-q").stdout == ""
     assert house.call("stop", "--all").stdout == "no session runs\n"
     assert house.call("stop", "--all", "-q").stdout == ""
 
@@ -156,7 +156,9 @@ def test_no_frames_in_pipes(house: House) -> None:
         assert done.returncode == 0 and done.stdout, done.stderr
         assert not FRAMES.search(done.stdout), done.stdout
         assert not re.search(" $", done.stdout, re.M), done.stdout
-    assert re.search(r"^claude-code +\S+ +plan_approval +high .* claude_code:\w+", house.call("matrix").stdout, re.M)
+    assert re.search(
+        r"^claude-code +\S+ +plan_approval +high .* claude_code:\w+", house.call("pack", "matrix").stdout, re.M
+    )
 
 
 # --- a table of sessions ---
@@ -184,7 +186,7 @@ def test_status_at_eighty_columns(draw: Draw, house: House, server: Server) -> N
     watch.press("C-c")
     watch.over()
     assert draw("status").over().startswith("no watcher runs: this is how it was at ")
-    assert "no watcher runs now: stallkit watch --all" in draw("incidents").over()
+    assert "no watcher runs now: stallkit watch --all" in draw("report", "--incidents").over()
 
 
 def test_names_are_told_apart_by_their_ends_too() -> None:
@@ -201,7 +203,7 @@ def test_explain_all_shows_every_signature(house: House) -> None:
     some, every = (house.call("explain", "one.txt", *words).stdout for words in ([], ["--all"]))
     assert some.startswith("match: shell_yn:yes_no") and "--all shows why" in some
     assert len(some.splitlines()) < 60
-    signatures = house.call("packs", "--json").stdout
+    signatures = house.call("pack", "list", "--json").stdout
     assert all(name in every for name in json.loads(signatures)["order"])
 
 

@@ -66,7 +66,7 @@ def said() -> set[str]:
 def test_every_event_is_written_down() -> None:
     names = said()
     assert {"escalation", "no_session", "run_answered"} <= names
-    assert names - set(events.documented(DOCS)) == {"test"}  # of `stallkit notify`; it is in no log
+    assert names - set(events.documented(DOCS)) == {"test"}  # of `stallkit config notify`; it is in no log
 
 
 def test_events_keep_their_links() -> None:

@@ -254,7 +254,7 @@ def test_explain_says_which_clause_held(server: Server, stallkit: Command) -> No
     assert done.returncode == 0
     assert done.stdout.startswith("match: shell_yn:yes_no (") and "all_of held" in done.stdout
     reports = json.loads(stallkit("explain", "tmux:worker1", "--json").stdout)["signatures"]
-    packs = json.loads(stallkit("packs", "--json").stdout)
+    packs = json.loads(stallkit("pack", "list", "--json").stdout)
     assert [report["signature"] for report in reports] == packs["order"]
     assert [report["signature"] for report in reports if report["fate"] == "match"] == ["shell_yn:yes_no"]
 

@@ -71,10 +71,10 @@ def test_supervise_and_its_hooks_reach_the_server_of_its_file(asking: House) -> 
     hook.chmod(0o755)
     config = asking.folder / "night.toml"
     config.write_text(f'[tmux]\nsocket = "./t.sock"\n[watch]\ntargets = ["tmux:asks"]\n[events]\nexec = "{hook}"\n')
-    done = asking.call("supervise", "--config", str(config), "--check")
+    done = asking.call("watch", "--service", "--config", str(config), "--check")
     assert done.returncode == 0 and f"tmux: the server at {asking.socket}\n" in done.stdout, done.stderr
     environment = {**os.environ, **asking.environment}
-    words = [asking.command, "supervise", "--config", str(config)]
+    words = [asking.command, "watch", "--service", "--config", str(config)]
     process = subprocess.Popen(words, env=environment, cwd=asking.work, stdout=subprocess.DEVNULL)
     try:
         told = Path(f"{hook}.told")

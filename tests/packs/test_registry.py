@@ -148,7 +148,7 @@ def test_a_third_partys_pack_holds_to_its_own_examples(installs: Installs) -> No
 
 
 def test_the_command_lists_a_third_partys_pack(installs: Installs) -> None:
-    done = installs.command("packs", "--json", path=(installs.acme,))
+    done = installs.command("pack", "list", "--json", path=(installs.acme,))
     listed = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
     assert listed["version"] == 1
@@ -188,7 +188,7 @@ def test_the_commands_name_every_broken_pack(installs: Installs, tmp_path: Path)
     screen = tmp_path / "screen.txt"
     screen.write_text("ACME deliveries\n❯ by rocket\n  by road\n", "utf-8")
     path = (installs.broken, installs.acme)
-    listed = installs.command("packs", "--json", path=path)
+    listed = installs.command("pack", "list", "--json", path=path)
     checked = installs.command("check", f"file:{screen}", "--json", path=path)
     assert (listed.returncode, checked.returncode) == (1, 3)
     assert len(json.loads(listed.stdout)["problems"]) == len(BROKEN)

@@ -1,7 +1,7 @@
 """Sessions in containers that end in every way, while daemons, conmons, tmux servers and monitors are killed.
 
 Every code that is told is the program's, or *unknown*.  What was done decides what is true.  Each scene is judged by
-its exit record alone, as `stallkit postmortem` reads it.
+its exit record alone, as `stallkit output --postmortem` reads it.
 """
 
 from __future__ import annotations

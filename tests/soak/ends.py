@@ -214,7 +214,7 @@ def _incidents(events: Sequence[dict[str, Any]], truths: Sequence[Truth], tally:
 def _postmortems(house: House, truths: Sequence[Truth], tally: Found) -> None:
     for truth in truths:
         began = time.monotonic()
-        done = house.call("postmortem", truth.session.name, "--json")
+        done = house.call("output", "--postmortem", truth.session.name, "--json")
         tally.times["postmortem"].append(time.monotonic() - began)
         began = time.monotonic()
         house.call("--version")
@@ -295,7 +295,7 @@ def _figures(tally: Found) -> list[Figure]:
         Figure.told("sessions", _list(tally.kinds)),
         Figure.told("the monitor", _list(tally.modes)),
         *(tally.faults.none(name, tally.sessions) for name in FAULTS),
-        Figure.told("incidents", str(tally.incidents)),
+        Figure.told("report", "--incidents", str(tally.incidents)),
         Figure.told("dead panes whose record is without their last line", lost["dead pane"]),
         Figure(
             "vanished ones without the line that was seen", lost["vanished"], "0", not tally.lines["vanished, without"]
@@ -304,7 +304,7 @@ def _figures(tally: Found) -> list[Figure]:
         _time(tally, "settled, CPU", "... of which CPU, with git, tmux and all", LIMIT_S),
         _time(tally, "asked", "a command that asks the monitor, until the record", None),
         _time(tally, "found", "the monitor by itself, from what ended it to the record", None),
-        _time(tally, "postmortem", "`stallkit postmortem NAME`, with its start", None),
+        _time(tally, "postmortem", "`stallkit output --postmortem NAME`, with its start", None),
         _time(tally, "version", "... `stallkit --version`, for comparison", None),
     ]
 

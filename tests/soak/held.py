@@ -36,7 +36,7 @@ class Stage:
 
     folder: Path
     sandboxes: list[str]
-    options: list[str] = field(factory=list)  # of `stallkit stuck serve`
+    options: list[str] = field(factory=list)  # of `stallkit sandbox serve`
     process: subprocess.Popen[bytes] | None = None
     tally: Counter[str] = field(factory=Counter)
     given: dict[int, str] = field(factory=dict)  # replies by the number of their item
@@ -49,7 +49,7 @@ class Stage:
         return self.folder / "s" / sandbox / "notify.sock"
 
     def start(self) -> None:
-        command = ["stuck", "serve", "--dir", str(self.folder / "s"), *self.options, *self.sandboxes]
+        command = ["sandbox", "serve", "--dir", str(self.folder / "s"), *self.options, *self.sandboxes]
         environment = {**os.environ, "STALLKIT_STATE_DIR": str(self.folder / "state")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "stallkit", *command], env=environment, stdout=subprocess.DEVNULL

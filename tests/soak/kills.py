@@ -283,7 +283,7 @@ def _persons(stage: Stage, chance: random.Random) -> None:
 
 
 def _released(stage: Stage, asker: Asker) -> None:
-    """What `stallkit release` does; a supervisor may have been killed before it wrote the halt down."""
+    """What `stallkit stuck release` does; a supervisor may have been killed before it wrote the halt down."""
     with closing(Store(stage.folder / "watch.db")) as store:
         if release(store, asker.target) is not None:
             asker.read()

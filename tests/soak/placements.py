@@ -107,7 +107,7 @@ state = ["ended", "gone"]
             words, env=self.environment, cwd=cwd or self.work, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        endless = words[1:2] in (("serve",), ("supervise",)) or words[1:3] == ("stuck", "serve")
+        endless = words[1:2] in (("serve",), ("supervise",)) or words[1:3] == ("sandbox", "serve")
         try:
             out, err = process.communicate(timeout=ENDLESS_S if endless else 60)
         except subprocess.TimeoutExpired:
@@ -362,7 +362,7 @@ def _let(ground: Ground, lock: Lock) -> dict[str, list[str]]:
             ground.site.got.clear()
             for mark in ground.marks.iterdir():
                 mark.unlink()
-            assert ground.call("notify", *options).returncode == 0
+            assert ground.call("config", "notify", *options).returncode == 0
             ground.call("watch", "tmux:asks", "--for", "4", *options)
             found[way] = [one for one in ground.acted() if not one.startswith(".")]
             file.unlink()

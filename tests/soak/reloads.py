@@ -1,4 +1,4 @@
-"""The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `stallkit routes edit` and `stallkit
+"""The routes (nginx) and the hosts (tinyproxy) of a sandbox are edited with `sandbox routes edit` and `sandbox
 egress edit` while clients send requests through both and agents hold notices, which the edits answer; edits with
 an error, and routes whose upstream is down, are tried between them.
 
@@ -103,7 +103,7 @@ def soak(run: Run) -> list[Figure]:
         nginx, tinyproxy = Nginx(run.folder / "nginx", socket), Tinyproxy(run.folder / "tiny", behind.port)
         write_proxies(run.folder / "config", nginx.toml, tinyproxy.toml + tinyproxy.restart)
         try:
-            desk.begin("stuck", "serve", "web")
+            desk.begin("sandbox", "serve", "web")
             wait_for(socket.exists, "the endpoint's socket")
             return asyncio.run(_Soak(run, desk, behind, nginx, tinyproxy).figures())
         finally:
@@ -203,7 +203,7 @@ class _Soak:
         due = codes["routes 0"] + codes["dead 0"] + 2  # with the first and the last one
         told = dict(load.replies)
         wrong = sum(told.get(key) != reply for key, reply in self.given)
-        verified = self.desk("audit", "verify").returncode
+        verified = self.desk("sandbox", "audit", "verify").returncode
         refused, tinyproxy = codes["broken 2"], f"{tally['tinyproxy failed']} of {tally['tinyproxy']:,}"
         return [
             Figure("edits of routes, applied", f"{codes['routes 0']}", f"{size}", codes["routes 0"] == size),

@@ -96,13 +96,13 @@ class Workshop(Desk):
         return str(self.server.socket)
 
     def supervise(self, settings: str, policy: str = "") -> None:
-        """`stallkit supervise` over the session, with these settings and rules."""
+        """`stallkit watch --service` over the session, with these settings and rules."""
         if policy:
             (self.folder / "policy.toml").write_text(policy)
             settings = f'policy = "policy.toml"\n{settings}'
         config = self.folder / "stallkit.toml"
         config.write_text(settings)
-        self.begin("supervise", "--config", str(config), "-S", self.socket)
+        self.begin("watch", "--service", "--config", str(config), "-S", self.socket)
 
     def told(self, event: str, patience_s: float = PATIENT_S, **wanted: object) -> dict[str, Any]:
         """The first event with these facts."""
@@ -150,7 +150,7 @@ def test_its_own_tests_and_lint_are_green(python: str) -> None:
         return done.stdout
 
     assert " passed" in call("pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
-    assert json.loads(call("stallkit", "lint", "src/stallkit_tinkerer", "--fast", "--json"))["findings"] == []
+    assert json.loads(call("stallkit", "pack", "lint", "src/stallkit_tinkerer", "--fast", "--json"))["findings"] == []
 
 
 def test_the_page_shows_what_is_played_here() -> None:

@@ -256,7 +256,7 @@ def test_mistakes_are_told_in_one_line() -> None:
     with pytest.raises(TypeError, match="bytes"):
         stream.feed("text")  # type: ignore[arg-type]
     for wrong in ("no", "[]", '{"version": 99}', '{"version": 1}', '{"version": 1, "pid": "x"}'):
-        with pytest.raises(ValueError, match="stallkit probe") as raised:
+        with pytest.raises(ValueError, match="stallkit explain --pid") as raised:
             stream.facts(wrong)
         assert "\n" not in str(raised.value)
     for pid in (os.getpid(), 2**30):

@@ -231,7 +231,7 @@ def test_an_order_names_the_host_of_its_item() -> None:
         "answer build-1/3 2": Order(Verb.ANSWER, 3, "2", "build-1"),
         "decline a/3": Order(Verb.DECLINE, 3),
         "show c/3": Look(3, "c"),
-        "rebuild a/3": Elsewhere(("stuck", "rebuild", "3")),
+        "rebuild a/3": Elsewhere(("sandbox", "rebuild", "3")),
     }
     assert {line: read_line(line, own="a") for line in lines} == lines
     for line in ("triage c/3 egress", "rebuild c/3"):

@@ -106,7 +106,7 @@ def test_each_command_prints_what_its_schema_says(bus: Bus, host: Hosts) -> None
     assert printed("fleet-show", c("fleet", "show", ref, "--json"))["item"] == row["item"]
     assert printed("fleet-policy-list", c("fleet", "policy", "list", "--json"))["versions"] == []
     assert printed("fleet-approve", c("fleet", "approve", ref, "--json"))["result"] == "not_taken", "it has no options"
-    assert printed("fleet-answer", c("fleet", "answer", ref, "1", "--json"))["result"] == "not_taken"
+    assert printed("fleet-reply", c("fleet", "reply", ref, "1", "--json"))["result"] == "not_taken"
     assert printed("fleet-reply", c("fleet", "reply", f"{ref}@9", "n", "--json"))["result"] == "changed"
     assert printed("fleet-decline", c("fleet", "decline", ref, "no", "--json"))["result"] == "done"
     assert c.item("c") is None or wait_for(lambda: c.item("c") is None, "it to be off the list") is None

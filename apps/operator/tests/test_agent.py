@@ -28,13 +28,13 @@ BARE = {"PATH": os.environ["PATH"]}  # of a sandbox: nothing else is set
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
-    assert made("stuck", "install", str(tmp_path / "state" / "stuck" / "web")).returncode == 0
+    assert made("sandbox", "install", str(tmp_path / "state" / "stuck" / "web")).returncode == 0
     yield made
     made.end()
 
 
 def serve(desk: Desk) -> subprocess.Popen[bytes]:
-    process = desk.begin("stuck", "serve", "web")
+    process = desk.begin("sandbox", "serve", "web")
     wait_for((desk.folder / "state" / "stuck" / "web" / "notify.sock").exists, "the endpoint's socket")
     return process
 
@@ -176,8 +176,8 @@ class Sandbox:
 def hooks(tmp_path: Path) -> Iterator[Sandbox]:
     desk = Desk(tmp_path)
     made = Sandbox(desk, tmp_path / "state" / "stuck" / "web")
-    assert desk("stuck", "install", str(made.folder), "--denied-hook").returncode == 0
-    desk.begin("stuck", "serve", "web")
+    assert desk("sandbox", "install", str(made.folder), "--denied-hook").returncode == 0
+    desk.begin("sandbox", "serve", "web")
     wait_for((made.folder / "notify.sock").exists, "the endpoint's socket")
     yield made
     desk.end()
@@ -218,9 +218,9 @@ def test_what_is_no_event_or_has_no_endpoint_files_nothing_and_it_is_off_unless_
     assert [hooks.denied(text) for text in ("", "[]", "{", "7")] == [""] * 4
     assert hooks.desk.items("--all") == []
     folder = tmp_path / "elsewhere"
-    assert hooks.desk("stuck", "install", str(folder), "--denied-hook", "--inside", "/run/x").returncode == 0
+    assert hooks.desk("sandbox", "install", str(folder), "--denied-hook", "--inside", "/run/x").returncode == 0
     assert Sandbox(hooks.desk, folder).denied(json.dumps(EVENT)) == "", "it holds no agent up"
     installed = json.loads((folder / "hooks.json").read_text())["hooks"]
     assert installed["PermissionDenied"][0]["hooks"][0]["command"] == "/run/x/denied.py"
-    assert hooks.desk("stuck", "install", str(tmp_path / "a")).returncode == 0
+    assert hooks.desk("sandbox", "install", str(tmp_path / "a")).returncode == 0
     assert not [path for path in (tmp_path / "a").rglob("*") if "denied" in path.name or "hooks" in path.name]

@@ -1,4 +1,4 @@
-"""The audit log: what is in it stays as it was written, or `stallkit audit verify` says which line does not."""
+"""The audit log: what is in it stays as it was written, or `stallkit sandbox audit verify` says which line does not."""
 
 from __future__ import annotations
 

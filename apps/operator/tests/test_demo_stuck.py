@@ -25,7 +25,7 @@ TOLD = [  # each after the one before
     "web: applied",
     "fetches from localhost",
     "stuck: the push of",
-    "stallkit stuck waive",
+    "stallkit sandbox waive",
     "has pushed its commit",
     "stuck: there is no program spell",
     "web: rebuilt, version 2 of its manifest runs",

@@ -26,10 +26,10 @@ ADA = Who("ada", "a test")
 
 
 class Endpoint(Desk):
-    """`stallkit stuck serve`, and its queue."""
+    """`stallkit sandbox serve`, and its queue."""
 
     def serve(self, *words: str) -> None:
-        self.process = self.begin("stuck", "serve", *words)
+        self.process = self.begin("sandbox", "serve", *words)
         wait_for(lambda: self.process.poll() is None and b"ok" in self.health(words[0]), "the endpoint")
 
     def socket(self, sandbox: str) -> Path:
@@ -138,7 +138,7 @@ def test_who_waits_at_its_end_is_told_to_come_again(alone: Endpoint) -> None:
     with closing(alone.queue()) as queue:
         first = Caller(alone.socket("web"), post(b"help", key))
         id = waits(queue, "help")
-        second = alone("stuck", "serve", "web")
+        second = alone("sandbox", "serve", "web")
         assert second.returncode == 1 and "another process serves it" in second.stderr
         alone.process.send_signal(signal.SIGTERM)
         assert first.parts()[0] == 503 and alone.process.wait(timeout=30) == 0
@@ -224,7 +224,7 @@ def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(alone: Endpoint, tm
         port = free.getsockname()[1]
     tokens = tmp_path / "sandboxes"
     tokens.write_text(f"web {'w' * 40}\ndb {'d' * 40}\n")
-    words = ("stuck", "serve", "--listen", f"127.0.0.1:{port}", "--token-file", str(tokens))
+    words = ("sandbox", "serve", "--listen", f"127.0.0.1:{port}", "--token-file", str(tokens))
     allowed = ("--allow-host", "ask.example", "--allow-origin", "https://ask.example")
     assert "others can read it" in alone(*words, *allowed).stderr
     tokens.chmod(0o600)
@@ -250,16 +250,16 @@ def test_over_tcp_a_token_a_host_and_an_origin_are_asked_for(alone: Endpoint, tm
 def test_a_name_that_is_a_path_is_no_sandbox_and_nothing_is_served_where_others_could_mount(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for name in ("../web", "a/b", "", ".", "-a", "a" * 64, "w\x1b[1m"):
-        done = desk("stuck", "serve", "--", name)
+        done = desk("sandbox", "serve", "--", name)
         assert done.returncode == 64 and "is no name" in done.stderr, name
-    done = desk("stuck", "serve", "web", "--dir", str(tmp_path / ("d" * 100)))
+    done = desk("sandbox", "serve", "web", "--dir", str(tmp_path / ("d" * 100)))
     assert done.returncode == 1 and "--dir" in done.stderr, "a path that no socket can have"
     open_to_all = tmp_path / "shared"
     open_to_all.mkdir()
     (open_to_all / "theirs").touch()
     open_to_all.chmod(0o1777)
     for folder in ("/tmp", str(open_to_all)):
-        done = desk("stuck", "serve", "web", "--dir", folder)
+        done = desk("sandbox", "serve", "web", "--dir", folder)
         assert done.returncode == 1 and folder in done.stderr
 
 
@@ -292,5 +292,5 @@ def test_a_sandbox_that_spoils_its_directory_spoils_nobody_elses_endpoint(alone:
         told = (tmp_path / "out").read_text()
         assert "web is not served" in told and "mount" in told and "web: mount" not in told
         assert b"ok" in alone.health("api")
-        again = Desk(tmp_path)("stuck", "serve", "db")
+        again = Desk(tmp_path)("sandbox", "serve", "db")
         assert again.returncode == 1 and "another process serves it" in again.stderr

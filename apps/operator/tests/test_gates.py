@@ -140,7 +140,7 @@ class Forge:
         }
         self.git(folder, "init", "-q", "--bare", "-b", "main", str(self.bare))
         self.git(folder, "clone", "-q", str(self.bare), str(self.clone))
-        self.hook("pre-receive", self.desk("stuck", "gate", "pre-receive").stdout)
+        self.hook("pre-receive", self.desk("sandbox", "gate", "pre-receive").stdout)
 
     def hook(self, name: str, text: str) -> None:
         path = self.bare / "hooks" / name
@@ -177,20 +177,20 @@ def test_a_refused_push_is_waived_by_its_commit(forge: Forge) -> None:
     assert forge.push() == (True, "")
     commit = forge.commit("PLANTED\n")
     accepted, told = forge.push()
-    assert not accepted and f"refused: {commit}" in told and "stallkit stuck waive" in told
-    assert forge.desk("stuck", "waive", commit, "--why", "a test key", "--for", "1s").returncode == 0
-    while forge.desk("stuck", "waived", commit).returncode == 0:
+    assert not accepted and f"refused: {commit}" in told and "stallkit sandbox waive" in told
+    assert forge.desk("sandbox", "waive", commit, "--why", "a test key", "--for", "1s").returncode == 0
+    while forge.desk("sandbox", "waived", commit).returncode == 0:
         pass  # until it is expired
     assert not forge.push()[0]
-    assert forge.desk("stuck", "waive", commit, "--why", "a test key", "--gate", "other").returncode == 0
+    assert forge.desk("sandbox", "waive", commit, "--why", "a test key", "--gate", "other").returncode == 0
     assert not forge.push()[0]  # another gate's
-    assert forge.desk("stuck", "waive", commit, "--why", "a test key", "--item", "3").returncode == 0
+    assert forge.desk("sandbox", "waive", commit, "--why", "a test key", "--item", "3").returncode == 0
     accepted, told = forge.push()
     assert accepted and f"waived: {commit}" in told
     other = forge.commit("PLANTED again\n")
     accepted, told = forge.push()
     assert not accepted and f"refused: {other}" in told
-    found = json.loads(forge.desk("audit", "show", "waivers", "--json").stdout)["events"]
+    found = json.loads(forge.desk("sandbox", "audit", "show", "waivers", "--json").stdout)["events"]
     assert [(one["event"], one["subject"]) for one in found if one["gate"] == "push"].count(
         ("waiver_used", commit)
     ) >= 1
@@ -201,10 +201,10 @@ def test_a_refused_push_is_waived_by_its_commit(forge: Forge) -> None:
 def test_a_gate_refuses_what_is_waived_in_part_and_when_it_cannot_ask(forge: Forge) -> None:
     forge.hook("check-commit", CHECK)
     first, commit = forge.commit("PLANTED 1\n"), forge.commit("PLANTED\n")
-    forge.desk("stuck", "waive", first, "--why", "x")
+    forge.desk("sandbox", "waive", first, "--why", "x")
     accepted, told = forge.push()
     assert not accepted and f"refused: {commit}" in told, "one of two lets neither in"
-    forge.desk("stuck", "waive", commit, "--why", "x")
+    forge.desk("sandbox", "waive", commit, "--why", "x")
     forge.environment["STALLKIT"] = "/nonexistent/stallkit"
     accepted, told = forge.push()
     assert not accepted and "could not be asked" in told
@@ -212,7 +212,7 @@ def test_a_gate_refuses_what_is_waived_in_part_and_when_it_cannot_ask(forge: For
     log = forge.folder / "state" / "audit" / "waivers.log"
     whole = log.read_bytes()
     log.write_text("cut\n")
-    assert forge.desk("stuck", "waived", commit).returncode == 2
+    assert forge.desk("sandbox", "waived", commit).returncode == 2
     assert not forge.push()[0]
     log.write_bytes(whole)
     assert forge.push()[0]
@@ -221,7 +221,7 @@ def test_a_gate_refuses_what_is_waived_in_part_and_when_it_cannot_ask(forge: For
 @pytest.mark.e2e
 @pytest.mark.parametrize("by", ["content", "rule"])
 def test_a_scanners_finding_is_waived_by_content_or_by_rule(forge: Forge, by: str) -> None:
-    forge.hook("check-commit", forge.desk("stuck", "gate", "scan").stdout)
+    forge.hook("check-commit", forge.desk("sandbox", "gate", "scan").stdout)
     forge.hook("scanner", "#!/bin/sh\nexit 3\n")
     forge.commit("PLANTED\n", "tests data.txt")
     accepted, told = forge.push()
@@ -231,7 +231,7 @@ def test_a_scanners_finding_is_waived_by_content_or_by_rule(forge: Forge, by: st
     digest = hashlib.sha256(b"PLANTED\n").hexdigest()
     assert not accepted and f"sha256:{digest}" in told
     subject = f"sha256:{digest}" if by == "content" else "rule:planted:tests data.txt"
-    assert forge.desk("stuck", "waive", subject, "--gate", "secrets", "--why", "x").returncode == 0
+    assert forge.desk("sandbox", "waive", subject, "--gate", "secrets", "--why", "x").returncode == 0
     assert forge.push()[0]
     forge.commit("PLANTED\n", "other.txt")  # the same content elsewhere, another path
     assert forge.push()[0] == (by == "content")
@@ -240,15 +240,15 @@ def test_a_scanners_finding_is_waived_by_content_or_by_rule(forge: Forge, by: st
 
 
 def test_a_waiver_is_asked_for_exactly(forge: Forge) -> None:
-    usage = forge.desk("stuck", "waive", "HEAD", "--why", "x")
+    usage = forge.desk("sandbox", "waive", "HEAD", "--why", "x")
     assert usage.returncode == 64 and "whole id" in usage.stderr
-    assert forge.desk("stuck", "waived", "HEAD").returncode == 64
-    assert forge.desk("stuck", "waive", "a" * 40).returncode == 64  # no reason
-    assert forge.desk("stuck", "waived", "a" * 40).returncode == 1
-    assert forge.desk("stuck", "waive", "a" * 40, "--why", "x", "--for", "2y").returncode == 64
-    assert forge.desk("stuck", "unwaive", "1").returncode == 1
-    assert forge.desk("stuck", "waive", "a" * 40, "--why", "x").returncode == 0
-    assert "until" in forge.desk("stuck", "waivers").stdout
-    assert forge.desk("stuck", "unwaive", "1").returncode == 0
-    assert forge.desk("stuck", "waived", "a" * 40).returncode == 1
-    assert "taken back" in forge.desk("stuck", "waivers", "--all").stdout
+    assert forge.desk("sandbox", "waived", "HEAD").returncode == 64
+    assert forge.desk("sandbox", "waive", "a" * 40).returncode == 64  # no reason
+    assert forge.desk("sandbox", "waived", "a" * 40).returncode == 1
+    assert forge.desk("sandbox", "waive", "a" * 40, "--why", "x", "--for", "2y").returncode == 64
+    assert forge.desk("sandbox", "unwaive", "1").returncode == 1
+    assert forge.desk("sandbox", "waive", "a" * 40, "--why", "x").returncode == 0
+    assert "until" in forge.desk("sandbox", "waivers").stdout
+    assert forge.desk("sandbox", "unwaive", "1").returncode == 0
+    assert forge.desk("sandbox", "waived", "a" * 40).returncode == 1
+    assert "taken back" in forge.desk("sandbox", "waivers", "--all").stdout

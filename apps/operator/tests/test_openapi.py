@@ -44,7 +44,7 @@ def served(desk: Desk, said: str, *words: str, hosts: bool = False) -> str:
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An endpoint, behind which a person answers everything at once."""
     desk = Desk(tmp_path_factory.mktemp("openapi"))
-    address = served(desk, "listening", "stuck", "serve", hosts=True)
+    address = served(desk, "listening", "sandbox", "serve", hosts=True)
     over = threading.Event()
     person = threading.Thread(target=answer_all, args=(desk.folder / "state" / "queue.db", over))
     person.start()

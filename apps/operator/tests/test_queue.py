@@ -362,9 +362,11 @@ LINES: dict[str, object] = {
     "triage 3 egress": Triage(3, Category.EGRESS),
     "triage 3 none": Triage(3, None),
     "show 3": Look(3),
-    "routes edit web --reply 4 'try again'": Elsewhere(("routes", "edit", "web", "--reply", "4", "try again")),
-    "pipelock edit web": Elsewhere(("pipelock", "edit", "web")),
-    "rebuild 3": Elsewhere(("stuck", "rebuild", "3")),
+    "routes edit web --reply 4 'try again'": Elsewhere(
+        ("sandbox", "routes", "edit", "web", "--reply", "4", "try again")
+    ),
+    "pipelock edit web": Elsewhere(("sandbox", "egress", "edit", "web")),
+    "rebuild 3": Elsewhere(("sandbox", "rebuild", "3")),
     "q": Quit(),
 }
 NO_ORDERS = ["", "r", "r 3", "r x yes", "r 0 y", "approve 3 4", "answer 3", "triage 3 all", "rebuild", "rm x", "r ² y"]

@@ -253,25 +253,25 @@ def test_the_command(site: Site, house: House) -> None:
     editor.write_text(f'#!/bin/sh\ncp "$1" {house.folder}/edited; echo "ports = [0]" >>"$1"\n')
     editor.chmod(0o755)
     given = {"EDITOR": str(editor), "VISUAL": str(editor)}
-    asked = house.call("stuck", "rebuild", str(item.id), **given)
+    asked = house.call("sandbox", "rebuild", str(item.id), **given)
     assert (asked.returncode, asked.stdout.splitlines()[-1]) == (
         2,
-        f"nothing was done; to say why not: stallkit stuck rebuild {item.id} --decline WHY",
+        f"nothing was done; to say why not: stallkit sandbox rebuild {item.id} --decline WHY",
     ), asked
     assert "+ports = [0]" in asked.stdout and "npm is refused: 403" in (house.folder / "edited").read_text()
-    done = house.call("stuck", "rebuild", str(item.id), "--yes", "--why", "use the mirror", **given)
+    done = house.call("sandbox", "rebuild", str(item.id), "--yes", "--why", "use the mirror", **given)
     assert done.returncode == 0 and "web: rebuilt, version 2 of its manifest runs" in done.stdout, done
     assert not site.lost(written) and site.queue.item(item.id).text == "rebuilt: use the mirror"
-    over = house.call("stuck", "rebuild", str(item.id), "--yes", **given)
+    over = house.call("sandbox", "rebuild", str(item.id), "--yes", **given)
     assert over.returncode == 4 and "answered already" in over.stdout
     second = site.ask("and the host's network")
-    unseen = house.call("stuck", "rebuild", str(second.id), "--decline", "no")
+    unseen = house.call("sandbox", "rebuild", str(second.id), "--decline", "no")
     assert unseen.returncode == 2 and "not shown to you here" in unseen.stdout and site.queue.item(second.id).open
-    no = house.call("stuck", "rebuild", str(second.id), "--decline", "not on this branch")
+    no = house.call("sandbox", "rebuild", str(second.id), "--decline", "not on this branch")
     assert no.returncode == 0, no
     assert (site.queue.item(second.id).state, site.queue.item(second.id).text) == ("declined", "not on this branch")
     site.refuse_pushes(True)
-    failed = house.call("stuck", "rebuild", "web", "--yes", EDITOR="true", VISUAL="true")
+    failed = house.call("sandbox", "rebuild", "web", "--yes", EDITOR="true", VISUAL="true")
     assert failed.returncode == 1 and "as it was (push: " in failed.stderr and "not now" in failed.stderr, failed
     log = AuditLog(house.state / "audit" / "manifests.log")
     events = [json.loads(line) for line in log.path.read_text().splitlines()]
@@ -282,7 +282,7 @@ def test_the_command(site: Site, house: House) -> None:
     assert (events[1]["sandbox"], events[1]["manifest"], events[1]["item"]) == ("web", 2, item.id)
     assert events[4]["manifest"] == 2 and events[4]["why"].startswith("push: ")
     for words, code in ((("none",), 64), (("99",), 1), ((str(house.folder),), 64)):
-        wrong = house.call("stuck", "rebuild", *words)
+        wrong = house.call("sandbox", "rebuild", *words)
         assert wrong.returncode == code and len(wrong.stderr.splitlines()) == 1, wrong
 
 

@@ -44,7 +44,7 @@ class Room:
 
     def edit(self, verb: str, text: str, *words: str) -> subprocess.CompletedProcess[str]:
         self.desk.environment["EDITOR"] = editor(self.folder, text)
-        return self.desk(verb, "edit", "web", *words)
+        return self.desk("sandbox", verb, "edit", "web", *words)
 
     def get(self, path: str, port: int | None = None) -> tuple[int, str]:
         """What nginx answers, or what is at another port."""
@@ -57,10 +57,10 @@ class Room:
         return self.get(f"http://{host}:{self.behind.port}/", self.tinyproxy.port)[0]
 
     def audit(self, log: str) -> list[dict[str, Any]]:
-        assert self.desk("audit", "verify", log).returncode == 0
-        found: list[dict[str, Any]] = json.loads(self.desk("audit", "show", log, "--json", "-n", "500").stdout)[
-            "events"
-        ]
+        assert self.desk("sandbox", "audit", "verify", log).returncode == 0
+        found: list[dict[str, Any]] = json.loads(
+            self.desk("sandbox", "audit", "show", log, "--json", "-n", "500").stdout
+        )["events"]
         return found
 
 
@@ -101,7 +101,7 @@ BROKEN = [
 
 def test_an_edit_with_an_error_or_beside_another_never_reaches_the_proxy(room: Room) -> None:
     edited = room.edit("routes", room.routes("/github/"), "--json")
-    assert printed("routes-edit", edited)["result"] == "applied"
+    assert printed("sandbox-routes-edit", edited)["result"] == "applied"
     before = {path: path.read_bytes() for path in room.nginx.folder.glob("routes*")}
     log = (room.nginx.folder / "error.log").read_text()
     for text in BROKEN:
@@ -117,7 +117,7 @@ def test_an_edit_with_an_error_or_beside_another_never_reaches_the_proxy(room: R
     program.write_text(f'#!/bin/sh\necho " " >> "{path}"\necho " " > "$1"\n')
     program.chmod(0o755)
     room.desk.environment["EDITOR"] = str(program)
-    done = room.desk("routes", "edit", "web")
+    done = room.desk("sandbox", "routes", "edit", "web")
     assert done.returncode == 2 and "somebody else" in done.stdout and "your text is in" in done.stdout
     room.nginx.end()
     done = room.edit("routes", room.routes("/other/"))
@@ -151,7 +151,7 @@ def test_a_route_whose_upstream_is_down_is_applied_with_a_note(room: Room) -> No
     routes = [good, *({"path": path, "upstream": upstream} for path, upstream in more.items())]
     with room.behind.held():
         done = room.edit("routes", json.dumps({"routes": routes}), "--json")
-    told = printed("routes-edit", done)
+    told = printed("sandbox-routes-edit", done)
     assert (done.returncode, told["result"]) == (0, "applied"), done
     assert told["notes"] == [
         "/dead/ is served, and answers 502 now",
@@ -167,21 +167,21 @@ def test_a_route_whose_upstream_is_down_is_applied_with_a_note(room: Room) -> No
 def test_a_renewed_credential_is_reloaded(room: Room) -> None:
     assert room.edit("routes", room.routes("/github/", auth="github")).returncode == 0
     room.behind.wanted = "Bearer fresh-one"
-    expired = room.desk("routes", "reload", "web")
+    expired = room.desk("sandbox", "routes", "reload", "web")
     assert expired.returncode == 0 and "web: /github/ is served, and refuses the credential github" in expired.stderr
     config = room.nginx.folder / "nginx.conf"
     given = config.read_text()
     config.write_text(given.replace(SECRET, '"; nonsense'))
-    refused = room.desk("routes", "reload", "web")
+    refused = room.desk("sandbox", "routes", "reload", "web")
     assert refused.returncode == 2 and "nginx" in refused.stdout and room.get("/github/x")[0] == 401, refused
     config.write_text(given.replace(SECRET, "fresh-one"))
     unchanged = room.edit("routes", room.routes("/github/", auth="github"))
-    assert unchanged.returncode == 2 and "stallkit routes reload web" in unchanged.stdout
+    assert unchanged.returncode == 2 and "stallkit sandbox routes reload web" in unchanged.stdout
     with closing(Queue(room.folder / "state" / "queue.db")) as queue:
         item = queue.notify("web", "key-00001", "github says 401", time.time() + 1_000).id
     assert room.desk("stuck", "show", str(item)).returncode == 0
-    done = room.desk("routes", "reload", "web", "--reply", str(item), "try again", "--json")
-    assert (done.returncode, printed("routes-reload", done)["notes"]) == (0, []), done
+    done = room.desk("sandbox", "routes", "reload", "web", "--reply", str(item), "try again", "--json")
+    assert (done.returncode, printed("sandbox-routes-reload", done)["notes"]) == (0, []), done
     assert room.get("/github/x") == (200, "/x") and room.desk.item(state="answered")["text"] == "try again"
     events = room.audit("cred-proxy-web")
     assert [one["event"] for one in events][2:] == [
@@ -191,12 +191,12 @@ def test_a_renewed_credential_is_reloaded(room: Room) -> None:
     written = json.dumps(events)
     assert SECRET not in written and "fresh-one" not in written, events
     room.nginx.end()
-    gone = room.desk("routes", "reload", "web")
+    gone = room.desk("sandbox", "routes", "reload", "web")
     assert gone.returncode == 2 and "does not run" in gone.stdout
 
 
 def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
-    room.desk.begin("stuck", "serve", "web")
+    room.desk.begin("sandbox", "serve", "web")
     wait_for(room.socket.exists, "the endpoint's socket")
     assert room.edit("routes", room.routes("/npm/")).returncode == 0  # from now on notices go through
     held: list[tuple[int, bytes]] = []
@@ -212,7 +212,10 @@ def test_a_held_notice_survives_the_reload_that_answers_it(room: Room) -> None:
     item = room.desk.item(state="input_required")
     assert room.desk("stuck", "triage", str(item["id"]), "credential").returncode == 0
     assert "[credential]" in room.desk("stuck", "list").stdout
-    assert f"stallkit routes edit web --reply {item['id']} TEXT" in room.desk("stuck", "show", str(item["id"])).stdout
+    assert (
+        f"stallkit sandbox routes edit web --reply {item['id']} TEXT"
+        in room.desk("stuck", "show", str(item["id"])).stdout
+    )
     assert room.edit("routes", room.routes("/npm/", "/github/")).returncode == 0  # a reload while it is held
     later = room.routes("/npm/", "/github/", "/pypi/")
     for ref in (f"{item['id']}@2", f"{item['id']}@9"):  # of which it was not shown
@@ -237,7 +240,7 @@ def test_a_host_is_allowed_and_taken_back_and_none_never_reaches_the_proxy(room:
     assert room.through("localhost") == 403
     before = room.tinyproxy.process.pid
     done = room.edit("egress", "# packages\nlocalhost\n", "--json")
-    assert done.returncode == 0 and printed("egress-edit", done)["result"] == "applied", done.stderr
+    assert done.returncode == 0 and printed("sandbox-egress-edit", done)["result"] == "applied", done.stderr
     assert "give a `restart`" in done.stderr and "give a `restart`" in room.audit("pipelock-web")[-1]["note"]
     assert room.tinyproxy.pid == before, "without a restart it is signalled, and that is told"
     assert room.through("localhost") == 200 and room.through("127.0.0.1") == 403
@@ -246,7 +249,7 @@ def test_a_host_is_allowed_and_taken_back_and_none_never_reaches_the_proxy(room:
         done = room.edit("egress", f"localhost\n{text}\n")
         assert done.returncode == 2 and "line 2" in done.stdout, text
     assert room.through("localhost") == 200 and room.tinyproxy.process.poll() is None
-    again = printed("pipelock-edit", room.edit("pipelock", "# packages\nlocalhost\n", "--json"))
+    again = printed("sandbox-egress-edit", room.edit("pipelock", "# packages\nlocalhost\n", "--json"))
     assert (again["result"], again["diff"]) == ("unchanged", "")
     assert room.edit("egress", "").returncode == 0
     assert room.through("localhost") == 403
@@ -295,7 +298,7 @@ def test_an_edit_that_was_killed_is_put_back_by_the_next_one(room: Room) -> None
     before = {path: path.read_bytes() for path in room.nginx.folder.glob("routes*")}
     os.kill(int((room.nginx.folder / "nginx.pid").read_text()), signal.SIGSTOP)  # the reload does not happen
     room.desk.environment["EDITOR"] = editor(room.folder, room.routes("/other/"))
-    killed = subprocess.Popen([COMMAND, "routes", "edit", "web"], env=room.desk.environment, cwd=room.folder)
+    killed = subprocess.Popen([COMMAND, "sandbox", "routes", "edit", "web"], env=room.desk.environment, cwd=room.folder)
     wait_for(lambda: b"/other/" in (room.nginx.folder / "routes.json").read_bytes(), "the file to be replaced")
     killed.kill()
     killed.wait()
@@ -319,12 +322,12 @@ health = ["grep", "-q", "healthy", "{room.folder}/served"]
     write_proxies(room.folder / "config", table)
     (room.folder / "own.conf").write_text("good healthy\n")
     room.desk.environment["EDITOR"] = editor(room.folder, "bad\n")
-    assert room.desk("egress", "edit", "db").returncode == 2
+    assert room.desk("sandbox", "egress", "edit", "db").returncode == 2
     room.desk.environment["EDITOR"] = editor(room.folder, "good\n")
-    assert room.desk("egress", "edit", "db").returncode == 3
+    assert room.desk("sandbox", "egress", "edit", "db").returncode == 3
     assert (room.folder / "served").read_text() == "good healthy\n"
     room.desk.environment["EDITOR"] = editor(room.folder, "good healthy, port 2\n")
-    assert room.desk("egress", "edit", "db").returncode == 0
+    assert room.desk("sandbox", "egress", "edit", "db").returncode == 0
     assert (room.folder / "served").read_text() == "good healthy, port 2\n"
 
 
@@ -341,12 +344,12 @@ def test_texts_of_refused_edits_are_kept_for_a_week(room: Room) -> None:
 
 
 def test_what_the_file_of_proxies_lacks_is_said_in_one_line(room: Room) -> None:
-    unknown = room.desk("routes", "edit", "db")
+    unknown = room.desk("sandbox", "routes", "edit", "db")
     assert unknown.returncode == 1 and "[db.routes]" in unknown.stderr
     room.toml.chmod(0o666)
-    open_to_all = room.desk("routes", "edit", "web")
+    open_to_all = room.desk("sandbox", "routes", "edit", "web")
     assert open_to_all.returncode == 1 and "can be written" in open_to_all.stderr
     room.desk.environment["EDITOR"] = "false"
     room.toml.chmod(0o600)
-    failed = room.desk("routes", "edit", "web")
+    failed = room.desk("sandbox", "routes", "edit", "web")
     assert failed.returncode == 1 and "nothing was touched" in failed.stderr

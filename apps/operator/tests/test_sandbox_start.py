@@ -269,21 +269,21 @@ def test_the_command_starts_it_and_shows_its_manifest(sandboxes: Sandboxes, hous
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "web: started from version 1 of its manifest; sealed: no key goes in",
-        "web: nobody takes its notices yet; stallkit stuck serve web does, or one with --all in a moment",
+        "web: nobody takes its notices yet; stallkit sandbox serve web does, or one with --all in a moment",
     ]
     path.write_text(manifest(house.work, "# another"))
     assert house.call("start", "--manifest", str(path), "-S", str(house.socket), "--replace").returncode == 0
-    shown = house.call("stuck", "manifest", "web").stdout
+    shown = house.call("sandbox", "manifest", "web").stdout
     assert "# another" in shown and "-# a comment\n  +# another" in shown and "version 2" in shown
-    first = printed("stuck-manifest", house.call("stuck", "manifest", "web", "--version", "1", "--json"))
+    first = printed("sandbox-manifest", house.call("sandbox", "manifest", "web", "--version", "1", "--json"))
     assert first["text"] == manifest(house.work, "# a comment") and len(first["history"]) == 2
     for words, code, says in (
         (("start", "--manifest", str(path), "--", "sh"), 64, "leave out"),
         (("start", "--manifest", str(path), "--docker", "x"), 64, "leave out"),
         (("start", "web2"), 64, "NAME -- COMMAND"),
         (("start", "--manifest", str(house.folder / "none.toml")), 64, "there is no such file"),
-        (("stuck", "manifest", "other"), 64, "none was started"),
-        (("stuck", "manifest", "web", "--version", "9"), 64, "no version 9"),
+        (("sandbox", "manifest", "other"), 64, "none was started"),
+        (("sandbox", "manifest", "web", "--version", "9"), 64, "no version 9"),
     ):
         wrong = house.call(*words)
         assert (wrong.returncode, says in wrong.stderr) == (code, True), wrong
@@ -305,13 +305,13 @@ def test_an_agents_repository_is_not_exchanged(sandboxes: Sandboxes, house: Hous
 def test_one_endpoint_serves_all_also_those_that_start_later(sandboxes: Sandboxes, house: House) -> None:
     for name in ("other", "third"):
         (house.folder / name).mkdir()
-    with subprocess.Popen([house.command, "stuck", "serve", "--all"], stdout=subprocess.PIPE, text=True) as waiting:
+    with subprocess.Popen([house.command, "sandbox", "serve", "--all"], stdout=subprocess.PIPE, text=True) as waiting:
         assert waiting.stdout is not None
         assert waiting.stdout.readline() == "no sandbox was started from a manifest yet: each that is will be served\n"
         waiting.terminate()
     assert waiting.returncode == 0
     start(sandboxes, house, manifest(house.work))
-    serving = subprocess.Popen([house.command, "stuck", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
+    serving = subprocess.Popen([house.command, "sandbox", "serve", "--all", "api"], stdout=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: all((stuck_dir() / name / "notify.sock").exists() for name in ("web", "api")), "sockets")
         (stuck_dir() / "bad").symlink_to(house.folder)
@@ -336,7 +336,7 @@ def test_its_notices_are_told_kept_and_answered(sandboxes: Sandboxes, house: Hou
     tell = house.folder / "tell"
     tell.write_text(f"#!/bin/sh\n(cat; echo) >>{told}\n")
     tell.chmod(0o755)
-    serving = subprocess.Popen([house.command, "stuck", "serve", "web", "--exec", str(tell)])
+    serving = subprocess.Popen([house.command, "sandbox", "serve", "web", "--exec", str(tell)])
     try:
         script = (
             "cd /run/stallkit; ./stuck --key of-this-agent --wait 1 'npm is refused'; echo $? >>codes;"

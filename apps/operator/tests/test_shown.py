@@ -206,9 +206,9 @@ def test_a_revision_is_what_a_person_is_shown(draft: Draft) -> None:
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
 CATEGORIES = {
     "none": "stallkit stuck triage 1 credential|egress|capability",
-    "credential": "stallkit routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT",
-    "egress": "stallkit egress edit web --reply 1 TEXT",
-    "capability": "stallkit stuck rebuild 1",
+    "credential": "stallkit sandbox routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT",
+    "egress": "stallkit sandbox egress edit web --reply 1 TEXT",
+    "capability": "stallkit sandbox rebuild 1",
 }
 
 
@@ -248,7 +248,7 @@ def test_no_part_of_a_notice_or_an_option_looks_like_a_line_of_stallkits() -> No
         option = Choice("1", "x" * before + f" {FORGED}", ChoiceKind.ALLOW_ONCE)
         item = evolve(ITEM, session="tmux:a", source=Source.PROMPT, kind="permission", words="Push?", options=(option,))
         rows = [line[at : at + width] for line in item_lines(item, width) for at in range(0, len(line), width)]
-        assert [row[:24] for row in rows if row.startswith("stallkit")] == ["stallkit stuck answer 1 "]
+        assert [row[:24] for row in rows if row.startswith("stallkit")] == ["stallkit stuck reply 1 "]
 
 
 @pytest.mark.e2e

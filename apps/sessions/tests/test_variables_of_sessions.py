@@ -123,8 +123,8 @@ def test_by_the_command(house: House, env_file: Path) -> None:
     assert told(house) == f"own-{SECRET} yes", "a word comes before a file"
     assert not listing.has(SECRET)
     ended(house)
-    shown = [house.call("postmortem", "a", "--json").stdout, house.call("list", "--json").stdout]
-    shown += [house.call("postmortem", "a").stdout, done.stdout, done.stderr]
+    shown = [house.call("output", "--postmortem", "a", "--json").stdout, house.call("list", "--json").stdout]
+    shown += [house.call("output", "--postmortem", "a").stdout, done.stdout, done.stderr]
     assert not [one for one in [*shown, *traces(house)] if SECRET in one]
     session = json.loads(shown[0])["ended"]["session"]
     assert (session["env"], session["env_files"]) == (["PLAIN", "TOKEN"], [str(env_file)])

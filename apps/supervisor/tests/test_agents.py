@@ -171,12 +171,12 @@ CURED = "[watch]\nall = true\ninterval_s = 2\nhung_after_s = 12\n[hung]\nrestart
 
 
 class Supervise:
-    """`stallkit supervise` over the stage's tmux server, and its events so far."""
+    """`stallkit watch --service` over the stage's tmux server, and its events so far."""
 
     def __init__(self, command: str, folder: Path, stage: Any, settings: str) -> None:
         config = folder / "stallkit.toml"
         config.write_text(settings)
-        words = [command, "supervise", "--config", str(config), "-L", stage.socket]
+        words = [command, "watch", "--service", "--config", str(config), "-L", stage.socket]
         self.file = folder / "told.jsonl"
         self._out, self._errors = self.file.open("w"), (folder / "errors").open("w")
         variables = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state")}

@@ -247,7 +247,9 @@ def test_a_halt_outlives_its_file_and_its_supervisor(
     try:
         again.until("detection")
         assert "released" not in again.events and store.halted("tmux:asks")
-        done = subprocess.run([stallkit_command, "release", "tmux:asks"], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [stallkit_command, "stuck", "release", "tmux:asks"], check=True, capture_output=True, text=True
+        )
         assert done.stdout == "tmux:asks: released, after 1 recoveries in this iteration, 1 are allowed\n"
         assert done.stderr == "" and not stop.exists()
         again.until("dismissal")

@@ -242,7 +242,7 @@ class Watching(RuleBasedStateMachine):
     @precondition(lambda self: self.state.halt.halted is not None)
     @rule()
     def release(self) -> None:
-        """A person ran `stallkit release`: everything is counted anew."""
+        """A person ran `stallkit stuck release`: everything is counted anew."""
         type(self).taken += 1
         self.state = self.state.released()
         self.presses, self.restarts, self.halts = Tally(self.config.limits), Tally(self.config.restarts), 0

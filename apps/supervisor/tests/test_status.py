@@ -268,7 +268,7 @@ def night(server: Server, tmp_path: Path) -> Iterator[Night]:
         server.start(name, "bash", "-c", script, shows="?" if script is DELETES else "key").close()
     server.start("quiet", "sleep", "1000").close()
     made = Night(tmp_path, server)
-    process = made.begin("supervise")
+    process = made.begin("watch", "--service")
     try:
         wait_for(lambda: made.has("dismissal", "tmux:key"), "stallkit's answer")
         wait_for(lambda: made.has("escalation", "tmux:one") and made.has("escalation", "tmux:two"), "two questions")
@@ -398,7 +398,7 @@ def test_what_a_killed_one_left_and_how_a_halted_session_goes_on(status: Status,
     found = json.loads(status("--json")[1])
     assert found["supervisors"] == [] and found["sessions"][0]["supervisor"] is None
     assert found["sessions"][0]["state"] == "waiting"
-    assert "halted: 3 recoveries, 3 are allowed; to go on: stallkit release tmux:w1" in status("w1")[1]
+    assert "halted: 3 recoveries, 3 are allowed; to go on: stallkit stuck release tmux:w1" in status("w1")[1]
 
     for words in (["incidents", "w1"], ["mute", "w1"], ["unmute", "w1"], ["release", "w1"]):
         done = status.desk(*words)  # a plain name is that of a tmux session

@@ -313,7 +313,7 @@ def test_a_halt_of_which_no_file_could_be_written_stands_until_a_person_releases
 
     def looks(events: list[Event]) -> bool:
         if named(events, "escalation") and not named(events, "released"):
-            store.new_iteration("tmux:asks", reset_total=True)  # what `stallkit release` does
+            store.new_iteration("tmux:asks", reset_total=True)  # what `stallkit stuck release` does
             store.halt("tmux:asks", None)
         return bool(named(events, "dismissal"))
 

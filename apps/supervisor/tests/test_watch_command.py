@@ -99,7 +99,7 @@ def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server
     incidents = stallkit.json("incidents", "tmux:asks")["incidents"]
     assert [(one["event"], one["facts"]["outcome"]) for one in incidents] == [("dismissal", "cleared")]
     assert datetime.fromisoformat(incidents[0]["time"]).timestamp() == pytest.approx(incidents[0]["at"], abs=0.001)
-    assert "dismissal" in stallkit("incidents").stdout
+    assert "dismissal" in stallkit("report", "--incidents").stdout
     log = (stallkit.folder / "state" / "events.jsonl").read_text().splitlines()
     assert [json.loads(line)["event"] for line in log] == [event["event"] for event in watch.events]
     (stallkit.folder / "state").rename(stallkit.folder / "kept")
@@ -115,7 +115,7 @@ def test_supervise_is_ready_reloads_refuses_and_drains(stallkit: Command, server
     config = stallkit.folder / "stallkit.toml"
     good = '[watch]\ntargets = ["tmux:harm"]\ninterval_s = 1\n'
     config.write_text(good)
-    assert stallkit("supervise", "--check", "--config", "stallkit.toml").returncode == 0
+    assert stallkit("watch", "--service", "--check", "--config", "stallkit.toml").returncode == 0
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
         system.bind(str(stallkit.folder / "notify"))
         system.settimeout(30)
@@ -169,7 +169,7 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
     config = stallkit.folder / "stallkit.toml"
     begin = '[watch]\nall = true\n[events]\nexec = "true"\n'
     config.write_text(f'{begin}webhook = "http://127.0.0.1:9/token"\nmetrics = ":0"\n')
-    done = stallkit("supervise", "--check", "--config", "stallkit.toml")
+    done = stallkit("watch", "--service", "--check", "--config", "stallkit.toml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1:] == [
         "webhook: an address of 127.0.0.1, which was not called",
@@ -186,7 +186,7 @@ def test_a_check_says_what_a_start_would(stallkit: Command) -> None:
             config.write_text(
                 f"{begin}{wrong}\n".replace('exec = "true"\n', "" if "exec" in wrong else 'exec = "true"\n')
             )
-            done = stallkit("supervise", "--check", "--config", "stallkit.toml")
+            done = stallkit("watch", "--service", "--check", "--config", "stallkit.toml")
             assert (done.returncode, done.stdout) == (1, "") and said in done.stderr, done.stderr
 
 

@@ -320,7 +320,7 @@ class Player(others.Stage):
         self._say(f"{scene}: not reached")
 
     def _keep(self, moment: Moment) -> None:
-        """The screen as a file, as `stallkit capture` writes it."""
+        """The screen as a file, as `stallkit pack capture` writes it."""
         try:
             transport = TmuxTransport(self.actor.name, Options(tmux_socket_name=others.SOCKET))
             seen = transport.capture()

@@ -1,4 +1,4 @@
-"""A real `stallkit supervise` over all panes of one tmux server, and what it has said so far."""
+"""A real `stallkit watch --service` over all panes of one tmux server, and what it has said so far."""
 
 from __future__ import annotations
 

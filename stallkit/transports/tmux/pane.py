@@ -300,7 +300,9 @@ class TmuxTransport(Closing):
         tmux refuses where a program runs.  Raises SessionGone, TransportError.
         """
         if seen.sealed:
-            raise TransportError(self.target, "it is sealed", "start it again: stallkit stuck rebuild, stallkit start")
+            raise TransportError(
+                self.target, "it is sealed", "start it again: stallkit sandbox rebuild, stallkit start"
+            )
         if seen.alive is not False or self.capture().identity != seen.identity:
             raise TransportError(self.target, "its program has not ended", "look again")
         self._run(["respawn-pane", "-t", self._at, "--", *_as_argv(command)])

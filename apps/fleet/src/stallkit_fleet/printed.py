@@ -11,7 +11,6 @@ from stallkit_fleet.messages import Outcome
 
 _SAME: Mapping[str, str] = {
     "fleet-report": "report",
-    "fleet-answer": "fleet-reply",
     "fleet-approve": "fleet-reply",
     "fleet-decline": "fleet-reply",
 }

@@ -1,4 +1,4 @@
-"""``stallkit add-signature``: a proposed signature is written into a pack's file, with its examples beside it."""
+"""``stallkit pack add``: a proposed signature is written into a pack's file, with its examples beside it."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _file_name(stem: str) -> str:
 _NAMED = 3  # of the other screens that look the same
 
 
-@click.command("add-signature")
+@click.command("add", short_help="Propose a signature from screens of the same prompt.")
 @click.argument(
     "screens", metavar="SCREEN...", nargs=-1, required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -246,7 +246,7 @@ _NAMED = 3  # of the other screens that look the same
 @click.option("--dry-run", is_flag=True, help="Write nothing, only show the signature.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
 @click.pass_context
-def add_signature_command(
+def add_command(
     ctx: click.Context,
     screens: tuple[Path, ...],
     directory: Path,
@@ -266,7 +266,7 @@ def add_signature_command(
     \b
     Exit codes: 0; 7 it does not meet its examples, or a screen or case cannot be read; 1 operational error,
                 or nothing distinguishes the screens; 64 usage.
-    Example:    stallkit add-signature one.txt two.txt --pack . --id asks_name \\
+    Example:    stallkit pack add one.txt two.txt --pack . --id asks_name \\
                     --state waiting --kind text
     """
     if (kind is None) == (state == State.WAITING):
@@ -280,7 +280,7 @@ def add_signature_command(
             beside = list(others_in(folder, others, State(state), problems))
             proposal = _proposal(captures, beside)
         proposal = evolve(proposal, doubts=(*proposal.doubts, *_about_programs(folder, captures)))
-        source = f"{number(len(captures), 'captured screen')}, proposed by stallkit add-signature"
+        source = f"{number(len(captures), 'captured screen')}, proposed by stallkit pack add"
         signature = Signature(
             id=name, title=title or name.replace("_", " "), state=State(state), kind=Kind(kind) if kind else None,
             all_of=proposal.clauses, cursor=proposal.cursor, source=source,

@@ -1,4 +1,4 @@
-"""``stallkit capture``: one look at a session as a screen file: all that is needed to judge it again, and no secret."""
+"""``stallkit pack capture``: one look at a session as a screen file, with all that is needed to judge it again."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def captured(
 # --- the command ---
 
 
-@click.command("capture")
+@click.command("capture", short_help="Save the screen of a session as an example.")
 @click.argument("target", metavar="TARGET|FILE|-", type=TARGET)
 @click.option("-o", "--output", required=True, metavar="SCREEN", help="The file to write; - prints it.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
@@ -112,7 +112,7 @@ def capture_command(
 
     \b
     Exit codes: 0 saved; 1 could not look, or the file exists already; 4 it ended; 64 usage.
-    Example:    stallkit capture tmux:worker1 -o hit-1.txt --version 2.0
+    Example:    stallkit pack capture tmux:worker1 -o hit-1.txt --version 2.0
     """
     state, kind = _label(label)
     if output != "-" and not overwrite and Path(output).exists():

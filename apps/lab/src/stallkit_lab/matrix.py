@@ -1,4 +1,4 @@
-"""``stallkit matrix``: what the installed packs have seen: program by version by kind, with the date of the last
+"""``stallkit pack matrix``: what the installed packs have seen: program by version by kind, with the date of the last
 capture.
 
 It is read from the captured hits (``screens/<signature>/hit-*.txt``) alone, so a signature known from notes has no row.
@@ -44,7 +44,7 @@ class Row:
     seen: str
 
     def as_object(self) -> dict[str, Any]:
-        """The row as ``stallkit matrix --json`` prints it."""
+        """The row as ``stallkit pack matrix --json`` prints it."""
         return {
             "program": self.program,
             "version": self.version,
@@ -108,7 +108,7 @@ def _natural(version: str) -> list[tuple[int, str]]:
 # --- the command ---
 
 
-@click.command("matrix")
+@click.command("matrix", short_help="Show what the packs recognise, program by program.")
 @click.argument("programs", metavar="[PROGRAM...]", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--markdown", is_flag=True, help="Print a table for a document.")
@@ -119,7 +119,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
 
     \b
     Exit codes: 0; 1 no pack is installed; 64 no such program was seen.
-    Example:    stallkit matrix claude-code
+    Example:    stallkit pack matrix claude-code
     """
     rows = [
         row
@@ -129,7 +129,7 @@ def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> 
     if not rows:
         asked = ", ".join(programs) or "any program"
         raise UnknownName(
-            "matrix", asked, "no installed pack has a capture of it", "stallkit matrix lists those that have one"
+            "matrix", asked, "no installed pack has a capture of it", "stallkit pack matrix lists those that have one"
         )
     if as_json:
         print_json({"version": 1, "rows": [row.as_object() for row in rows]})

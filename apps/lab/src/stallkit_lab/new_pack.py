@@ -1,4 +1,4 @@
-"""``stallkit new-pack``: a new pack's directory, from the template that the package carries.
+"""``stallkit pack new``: a new pack's directory, from the template that the package carries.
 
 The template is files that end in ``.tmpl``, those of every pack and those of a program's or an agent's; a name in them
 is written ``$name``.  Copier could update a pack later on, but it takes twenty distributions and a git checkout to fill
@@ -146,7 +146,7 @@ def _walk(folder: Traversable, under: str) -> Iterator[tuple[str, str]]:
 # --- the command ---
 
 
-@click.command("new-pack")
+@click.command("new", short_help="Make the folder of a new pack.")
 @click.argument("name", metavar="NAME")
 @click.argument("directory", metavar="[DIRECTORY]", required=False, type=click.Path(path_type=Path))
 @click.option("--foreground", multiple=True, metavar="PROGRAM", help="A process it is for; may be repeated. [NAME]")
@@ -156,7 +156,7 @@ def _walk(folder: Traversable, under: str) -> Iterator[tuple[str, str]]:
 )  # fmt: skip
 @click.option("--agent", is_flag=True, help="It is a coding agent: with agent.toml and a source of signals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/packs.md).")
-def new_pack_command(
+def new_command(
     name: str,
     directory: Path | None,
     foreground: tuple[str, ...],
@@ -170,9 +170,9 @@ def new_pack_command(
 
     \b
     Exit codes: 0; 1 it cannot be written; 64 usage: an invalid or taken name.
-    Example:    stallkit new-pack acme
-                stallkit new-pack git --foreground git --foreground perl
-                stallkit new-pack --agent tinker
+    Example:    stallkit pack new acme
+                stallkit pack new git --foreground git --foreground perl
+                stallkit pack new --agent tinker
     """
     try:
         names = names_of(name)
@@ -198,4 +198,4 @@ def new_pack_command(
         return
     place = shlex.quote(str(target))
     say(shown(target, f": pack {names.pack}, {len(written)} files"))
-    say(shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit lint src/{names.module}"))
+    say(shown(f"next: pip install -e {place}'[test]' && cd {place} && pytest && stallkit pack lint src/{names.module}"))

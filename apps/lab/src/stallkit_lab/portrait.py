@@ -1,4 +1,4 @@
-"""``stallkit signature``: one signature as a person meets it: how it looks, what tells it apart, what is pressed
+"""``stallkit pack show``: one signature as a person meets it: how it looks, what tells it apart, what is pressed
 and why, where it was seen.
 
 Everything is taken from the pack and its examples, and tried with the engine that is given: nothing is said of a screen
@@ -69,7 +69,7 @@ class Portrait:
     figures: Figures
 
     def as_object(self) -> dict[str, Any]:
-        """As ``stallkit signature --json`` prints it."""
+        """As ``stallkit pack show --json`` prints it."""
         signature = self.rule.signature
         return {
             "name": self.rule.name,
@@ -191,22 +191,22 @@ def _taken_for(engine: Engine, screen: Screen) -> str:
 # --- the command ---
 
 
-@click.command("signature")
+@click.command("show", short_help="Show one signature, and how it fares.")
 @click.argument("name", metavar="PACK:ID", type=SIGNATURE)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def signature_command(name: str, as_json: bool) -> None:
+def show_command(name: str, as_json: bool) -> None:
     """Show one signature: how it looks, what tells it apart, what is pressed and why, where it was seen, its figures.
 
     The figures are of the installed packs' own examples, tried now, which takes some seconds.
 
     \b
     Exit codes: 0; 64 no such signature is installed.
-    Example:    stallkit signature claude_code:tool_permission
+    Example:    stallkit pack show claude_code:tool_permission
     """
     with plain_console(stderr=True, quiet=quiet()).status("trying the examples of all installed packs"):
         made = portrait(installed_engine(), name, installed_package_dirs())
     if made is None:
-        raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit packs --signatures")
+        raise UnknownName("signature", shown(name), "no installed pack has it", "see: stallkit pack list --signatures")
     if as_json:
         print_json({"version": 1, **made.as_object()})
     else:

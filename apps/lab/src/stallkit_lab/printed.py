@@ -45,12 +45,12 @@ _PORTRAIT: Mapping[str, Shape] = {
     "figures": {"hits": ["integer"], "misses": ["integer"], "screens": "integer", "elsewhere": "integer"},
 }  # fmt: skip
 _SHAPES: Mapping[str, tuple[str, Shape]] = {
-    "add-signature": ("the signature that was proposed", {
+    "pack-add": ("the signature that was proposed", {
         "id": "text", "all_of": [{"text": "text?", "pattern": "text?", "where": "text"}], "cursor": "text",
         "doubts": ["text"], "rivals": [{"screen": "text", "signature": "text", "wins": "flag"}], "files": ["text"],
         "faults": ["text"], "problems": ["text"],
     }),
-    "capture": ("the screen that was saved", ({"target": "text", "file": "text", "content": "text"}, "@ended")),
+    "pack-capture": ("the screen that was saved", ({"target": "text", "file": "text", "content": "text"}, "@ended")),
     "demo": ("what was found of each program", {
         "rows": [{
             "program": "text", "driven_into": "text", "verdict": "text", "certainty": "text", "signature": "text",
@@ -59,7 +59,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         "wrong": "integer", "left_behind": ["text"],
     }),
     "eval": ("the figures, and each miss", _EVALUATED),
-    "lint": ("what is wrong in packs", {
+    "pack-lint": ("what is wrong in packs", {
         "packs": ["text"], "errors": "integer", "warnings": "integer",
         "findings": [{
             "code": "text", "level": Level, "title": "text", "pack": "text", "signature": "text?",
@@ -69,19 +69,19 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         "notes": ["text"],
         "counts": [{"pack": "text", "signature": "text", "clause": "text?", "right": ["text"], "wrong": ["text"]}],
     }),
-    "mark": ("the mark that was set", {"file": "text", "at": "number", "label": "text"}),
-    "matrix": ("what the packs have seen", {"rows": [_SEEN]}),
-    "new-pack": ("the pack that was made", {
+    "record-mark": ("the mark that was set", {"file": "text", "at": "number", "label": "text"}),
+    "pack-matrix": ("what the packs have seen", {"rows": [_SEEN]}),
+    "pack-new": ("the pack that was made", {
         "pack": "text", "distribution": "text", "module": "text", "directory": "text", "foreground": ["text"],
         "files": ["text"],
     }),
-    "record": ("the recording", {
+    "record-start": ("the recording", {
         "file": "text", "seconds": "number", "markers": "integer", "lost_bytes": "integer", "exit_status": "integer?",
     }),
-    "replay": ("each change of verdict or truth", {"&": Timeline, "problems": ["text"]}),
-    "signature": ("a signature", _PORTRAIT),
-    "try": ("which rows a pattern matches", {"clause": "text", "screens": [Trial], "counts": _TIMES}),
-    "tune": ("what each change of a clause does", {
+    "record-replay": ("each change of verdict or truth", {"&": Timeline, "problems": ["text"]}),
+    "pack-show": ("a signature", _PORTRAIT),
+    "pack-try": ("which rows a pattern matches", {"clause": "text", "screens": [Trial], "counts": _TIMES}),
+    "pack-tune": ("what each change of a clause does", {
         "signature": "text", "state": State, "cases": "integer", "matched": "integer", "precision": "number?",
         "recall": "number?", "wrong_keys": "integer",
         "effects": [{

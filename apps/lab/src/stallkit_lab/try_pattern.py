@@ -1,4 +1,4 @@
-"""``stallkit try``: one clause tried on screens before it is in a pack: on which rows it holds, and whether it
+"""``stallkit pack try``: one clause tried on screens before it is in a pack: on which rows it holds, and whether it
 would win there.
 """
 
@@ -133,7 +133,7 @@ def _free(packs: Sequence[Pack]) -> str:
 # --- the command ---
 
 
-@click.command("try")
+@click.command("try", short_help="Try a pattern on screens before it is in a pack.")
 @click.argument("pattern")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--literal", is_flag=True, help="PATTERN is a literal text, not a pattern.")
@@ -164,7 +164,7 @@ def try_command(
     \b
     Exit codes: 0 it holds somewhere; 1 operational error; 7 it holds nowhere, or a
                 file cannot be read; 64 usage.
-    Example:    stallkit try '^Deploy to \\S+\\?' screens/ --where prompt_line
+    Example:    stallkit pack try '^Deploy to \\S+\\?' screens/ --where prompt_line
     """
     problems: list[StallkitError] = []
     try:

@@ -61,7 +61,7 @@ class Effect:
         return not self.changed and not self.broken
 
     def as_object(self) -> dict[str, Any]:
-        """As ``stallkit tune --json`` prints it."""
+        """As ``stallkit pack tune --json`` prints it."""
         return {
             "clause": self.mutant.name,
             "text": str(self.mutant.clause),
@@ -89,7 +89,7 @@ class Tuning:
     effects: tuple[Effect, ...]
 
     def as_object(self) -> dict[str, Any]:
-        """As ``stallkit tune --json`` prints it."""
+        """As ``stallkit pack tune --json`` prints it."""
         return {
             "version": 1,
             "signature": self.rule.name,

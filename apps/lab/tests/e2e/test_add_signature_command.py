@@ -1,4 +1,4 @@
-"""`stallkit add-signature` as it is typed: what it writes is a pack that meets its examples, or nothing."""
+"""`stallkit pack add` as it is typed: what it writes is a pack that meets its examples, or nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAITING = ["--id", "deploy", "--state", "waiting", "--kind", "confirm"]
 @pytest.fixture
 def pack(stallkit_command: str, tmp_path: Path) -> Path:
     """The package's folder of a new pack, with two captures beside the pack."""
-    subprocess.run([stallkit_command, "new-pack", "acme"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([stallkit_command, "pack", "new", "acme"], cwd=tmp_path, check=True, capture_output=True)
     for name, place in (("one", "staging"), ("two", "production")):
         text = f"Reading the plan\nDeploy to {place} now? [yes/no]: "
         (tmp_path / f"{name}.txt").write_text(f"---\ncursor = [{len(text) - 17}, 1]\n---\n{text}\n")
@@ -35,7 +35,7 @@ def pack(stallkit_command: str, tmp_path: Path) -> Path:
 @pytest.fixture
 def add(stallkit_command: str, pack: Path, tmp_path: Path) -> Add:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [stallkit_command, "add-signature", "--pack", "stallkit-acme", *arguments]
+        command = [stallkit_command, "pack", "add", "--pack", "stallkit-acme", *arguments]
         return subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60)
 
     return run

@@ -1,4 +1,4 @@
-"""``stallkit capture`` over real panes: what is read back from the file is what was seen."""
+"""``stallkit pack capture`` over real panes: what is read back from the file is what was seen."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_is_read_back_is_what_was_seen(stallkit: Call, server: Server, tmp_
     path = tmp_path / "s.txt"
     wait_for(lambda: getattr(transport.capture().kernel, "listening", None), "the prompt is read")
     asked = ("--keep-title", "--version", "3", "--label", "waiting:confirm")
-    done = stallkit("capture", "-S", server.socket, "tmux:a", "-o", path, *asked)
+    done = stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", path, *asked)
     assert done.returncode == 0, done.stderr
     saved, seen = read_screen(path), transport.capture()
     assert saved.screen == seen.screen
@@ -56,39 +56,39 @@ def test_what_is_read_back_is_what_was_seen(stallkit: Call, server: Server, tmp_
     assert (case.label.state, case.label.kind) == (State.WAITING, Kind.CONFIRM)
     explained = stallkit("explain", f"file:{path}")
     assert explained.returncode == 0 and "verdict: waiting, sure" in explained.stdout
-    again = stallkit("capture", f"file:{path}", "-o", "-", "--keep-title")
+    again = stallkit("pack", "capture", f"file:{path}", "-o", "-", "--keep-title")
     assert again.stdout.split("---\n", 2)[2] == path.read_text().split("---\n", 2)[2]
 
 
 def test_a_token_is_masked_and_nothing_moves(stallkit: Call, server: Server, tmp_path: Path) -> None:
     transport = server.start("a", sys.executable, "-c", ASKS, shows="Proceed?")
     wait_for(lambda: transport.capture().quiet_s, "a screen that rests")
-    done = stallkit("capture", "-S", server.socket, "tmux:a", "-o", "-")
+    done = stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", "-")
     assert TOKEN not in done.stdout and f"x {'*' * len(TOKEN)} 日本" in done.stdout
-    plain = stallkit("capture", "-S", server.socket, "tmux:a", "-o", "-", "--no-redact", "--json")
+    plain = stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", "-", "--no-redact", "--json")
     assert TOKEN not in plain.stdout, "what is printed as JSON passes the redactor in any case"
     path = tmp_path / "s.txt"
-    stallkit("capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--no-redact")
+    stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--no-redact")
     assert TOKEN in path.read_text() and read_screen(path).screen == transport.capture().screen
 
 
 def test_nothing_is_replaced_unasked_and_mistakes_are_named(stallkit: Call, tmp_path: Path) -> None:
     (screen := tmp_path / "in.txt").write_text("Proceed? [y/N]")
     (there := tmp_path / "there.txt").write_text("mine")
-    done = stallkit("capture", screen, "-o", there)
+    done = stallkit("pack", "capture", screen, "-o", there)
     assert done.returncode == 1 and "--overwrite" in done.stderr and there.read_text() == "mine"
-    assert stallkit("capture", screen, "-o", there, "--overwrite").returncode == 0
+    assert stallkit("pack", "capture", screen, "-o", there, "--overwrite").returncode == 0
     assert "Proceed?" in there.read_text()
-    assert stallkit("capture", screen, "-o", "-", "--label", "wating").returncode == 64
-    assert stallkit("capture", f"file:{tmp_path}/none", "-o", "-").returncode == 64
-    told = json.loads(stallkit("capture", screen, "-o", "-", "--json").stdout)
+    assert stallkit("pack", "capture", screen, "-o", "-", "--label", "wating").returncode == 64
+    assert stallkit("pack", "capture", f"file:{tmp_path}/none", "-o", "-").returncode == 64
+    told = json.loads(stallkit("pack", "capture", screen, "-o", "-", "--json").stdout)
     assert set(told) == {"version", "target", "file", "content"}
 
 
 def test_a_screen_that_cannot_be_written_whole_is_not_left(stallkit_command: str, tmp_path: Path) -> None:
     (screen := tmp_path / "in.txt").write_text("wide " * 1_000)
     out = tmp_path / "out.txt"
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", stallkit_command, "capture", screen, "-o", out]
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", stallkit_command, "pack", "capture", screen, "-o", out]
     done = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1 and f"screen {out}: File too large" in done.stderr and not out.exists()
 
@@ -98,11 +98,11 @@ def test_title_and_host_name_stay_here_unless_asked_for(stallkit: Call, server: 
     server.start("a", sys.executable, "-c", f"print('ada@{host}:~$ ls'); input('Proceed? [y/N] ')", shows="Proceed?")
     server.tmux("select-pane", "-t", "=a:", "-T", f"{host}: deploy")
     path = tmp_path / "s.txt"
-    done = stallkit("capture", "-S", server.socket, "tmux:a", "-o", path)
+    done = stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", path)
     assert done.stdout.startswith(f"wrote {path}: 80x24, cursor at column 15 of row 1, ")
     assert "the title is left out" in done.stdout and "names or credentials on it are masked" in done.stdout
     assert host not in path.read_text() and read_screen(path).screen.title is None
     assert read_screen(path).screen.lines[0].startswith(f"ada@{('host' * len(host))[: len(host)]}:~$ ls")
-    stallkit("capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--overwrite")
+    stallkit("pack", "capture", "-S", server.socket, "tmux:a", "-o", path, *KEPT, "--overwrite")
     kept = read_screen(path).screen
     assert kept.title == f"{host}: deploy" and kept.lines[0].startswith(f"ada@{host}")

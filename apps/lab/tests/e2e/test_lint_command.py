@@ -1,4 +1,4 @@
-"""``stallkit lint`` and ``stallkit tune`` as they are typed: exit codes, JSON, plain lines, what is half installed."""
+"""``stallkit pack lint`` and ``tune`` as they are typed: exit codes, JSON, plain lines, what is half installed."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def pack(tmp_path: Path) -> Path:
 
 def test_a_good_pack(pack: Path) -> None:
     for path in (pack, pack.parent, pack.parents[2]):
-        done = stallkit("lint", str(path), "--fast")
+        done = stallkit("pack", "lint", str(path), "--fast")
         assert (done.returncode, done.stdout, done.stderr) == (0, "acme: 0 errors, 0 warnings\n", "")
 
 
 def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
     pack.write_text(BAD, "utf-8")
-    done = stallkit("lint", str(pack), "--fast")
+    done = stallkit("pack", "lint", str(pack), "--fast")
     assert done.returncode == 7
     assert f"\n{pack}:11: SK303 error: deploy: unknown key 'Entre'" in done.stdout
     assert done.stdout.endswith("acme: 1 error, 1 warning\n")
-    assert "(stallkit lint --explain SK303)" in done.stdout
+    assert "(stallkit pack lint --explain SK303)" in done.stdout
     assert "\x1b" not in done.stdout
-    told = json.loads(stallkit("lint", str(pack), "--json", "--fast").stdout)
+    told = json.loads(stallkit("pack", "lint", str(pack), "--json", "--fast").stdout)
     assert (told["version"], told["packs"], told["errors"], told["warnings"]) == (1, ["acme"], 1, 1)
     first = next(one for one in told["findings"] if one["code"] == "SK303")
     assert (first["level"], first["pack"], first["signature"], first["line"]) == ("error", "acme", "deploy", 11)
@@ -67,7 +67,7 @@ def test_errors_exit_7_and_name_the_line(pack: Path) -> None:
             "explain",
     }  # fmt: skip
     pack.write_text(GOOD.replace('"deploy"', '"ask_password"').replace('"Deploy? yes"', '"Deploy? "'), "utf-8")
-    done = stallkit("lint", str(pack), "--fast")
+    done = stallkit("pack", "lint", str(pack), "--fast")
     assert "SK404 error: ask_password: misses[1]: a miss that acme:ask_password matches" in done.stdout
 
 
@@ -76,7 +76,7 @@ def test_a_pack_that_is_half_installed_is_one_finding(tmp_path: Path) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stallkit-half\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[stallkit.packs]\nhalf = stallkit_half\n")
-    done = stallkit("lint", "half", "--json", path=tmp_path)
+    done = stallkit("pack", "lint", "half", "--json", path=tmp_path)
     assert done.returncode == 7
     found = json.loads(done.stdout)["findings"]
     assert [(one["code"], one["pack"], one["file"]) for one in found] == [("SK001", "half", "stallkit-half")]
@@ -85,12 +85,12 @@ def test_a_pack_that_is_half_installed_is_one_finding(tmp_path: Path) -> None:
 
 def test_tune() -> None:
     corpus = Path(__file__).parents[4] / "tests" / "corpus" / "agents.jsonl"
-    done = stallkit("tune", "shell_yn:typed_yes", "--corpus", str(corpus), "--json")
+    done = stallkit("pack", "tune", "shell_yn:typed_yes", "--corpus", str(corpus), "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["version"], told["signature"], told["state"]) == (1, "shell_yn:typed_yes", "waiting")
     assert {"all_of[1]", "all_of[2]"} == {one["clause"] for one in told["effects"]}
-    table = stallkit("tune", "shell_yn:typed_yes", str(corpus)).stdout
+    table = stallkit("pack", "tune", "shell_yn:typed_yes", str(corpus)).stdout
     rows = [line.split() for line in table.splitlines() if line.startswith("all_of[")]
     assert [row[:2] for row in rows if row[1] == "dropped"] == [["all_of[1]", "dropped"], ["all_of[2]", "dropped"]]
 
@@ -110,7 +110,7 @@ def test_a_narrow_terminal_cuts_no_figure_of_tune_off() -> None:
 def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": "a", "screen": "x"}\n')
-    done = stallkit("tune", "shell_yn:typed_yes", "--corpus", str(broken))
+    done = stallkit("pack", "tune", "shell_yn:typed_yes", "--corpus", str(broken))
     assert done.returncode == 7
     assert f"{broken}:1" in done.stderr
 
@@ -118,11 +118,11 @@ def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:
 def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> None:
     (other := tmp_path / "other" / "signatures.toml").parent.mkdir()
     other.write_text(GOOD.replace("Deploy", "Remove"), "utf-8")
-    done = stallkit("lint", "--fast", str(pack), str(other))
+    done = stallkit("pack", "lint", "--fast", str(pack), str(other))
     assert (done.returncode, done.stdout.count("0 errors")) == (0, 2)
-    page = stallkit("lint", "--explain", "sk105")
+    page = stallkit("pack", "lint", "--explain", "sk105")
     assert page.returncode == 0 and page.stdout.startswith("# SK105: ") and "Passes:" in page.stdout
-    assert stallkit("lint", "--explain", "SK999").returncode == 64
+    assert stallkit("pack", "lint", "--explain", "SK999").returncode == 64
     for words in (["lint"], ["lint", "--all", str(pack)], ["lint", "no_such_pack"], ["tune", "no:such"]):
         done = stallkit(*words)
         assert done.returncode == 64 and "Traceback" not in done.stderr, words
@@ -131,11 +131,11 @@ def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> 
 def test_a_comment_takes_a_finding_out_with_its_reason(pack: Path) -> None:
     without = GOOD.replace('source = "acme 4.2"\n', "")
     pack.write_text(without, "utf-8")
-    done = stallkit("lint", "--fast", str(pack))
+    done = stallkit("pack", "lint", "--fast", str(pack))
     assert done.returncode == 0 and "SK403 warning" in done.stdout, "warnings alone"
     above = "# lint: ignore SK403: not released yet\n[[signature]]"
     pack.write_text(without.replace("[[signature]]", above), "utf-8")
-    assert stallkit("lint", "--fast", str(pack)).stdout == "acme: 0 errors, 0 warnings\n"
+    assert stallkit("pack", "lint", "--fast", str(pack)).stdout == "acme: 0 errors, 0 warnings\n"
     for comment, why in [
         ("# lint: ignore SK403", "say why"),
         ("# lint: ignore SK999: x", "no such code"),
@@ -143,11 +143,11 @@ def test_a_comment_takes_a_finding_out_with_its_reason(pack: Path) -> None:
         ("# lint: ignore", "names no code"),
     ]:
         pack.write_text(without.replace("[[signature]]", f"{comment}\n[[signature]]"), "utf-8")
-        done = stallkit("lint", "--fast", str(pack))
+        done = stallkit("pack", "lint", "--fast", str(pack))
         assert done.returncode == 7 and f"{pack}:3: SK002 error: lint: ignore" in done.stdout and why in done.stdout
         assert "SK403" in done.stdout
     pack.write_text(GOOD.replace("[[signature]]", above), "utf-8")
-    assert "lint: ignore SK403 is without use: remove it" in stallkit("lint", "--fast", str(pack)).stderr
+    assert "lint: ignore SK403 is without use: remove it" in stallkit("pack", "lint", "--fast", str(pack)).stderr
 
 
 def test_the_hook_for_pre_commit_is_that_command(pack: Path) -> None:
@@ -180,7 +180,9 @@ def screens(tmp_path: Path) -> Path:
 
 
 def tried(command: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([command, "try", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [command, "pack", "try", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_rows_counts_and_who_wins(stallkit_command: str, screens: Path) -> None:

@@ -1,4 +1,4 @@
-"""`stallkit new-pack` as it is typed: what it makes installs, tests and lints green as it stands."""
+"""`stallkit pack new` as it is typed: what it makes installs, tests and lints green as it stands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def green(pack: Path, environment: Path) -> str:
     assert installed.returncode == 0, installed.stderr
     tested = call(pack, python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert tested.returncode == 0, tested.stdout
-    linted = call(pack, python, "-m", "stallkit", "lint", *pack.glob("src/stallkit_*"), "--fast", "--json")
+    linted = call(pack, python, "-m", "stallkit", "pack", "lint", *pack.glob("src/stallkit_*"), "--fast", "--json")
     assert linted.returncode == 0, linted.stdout + linted.stderr
     assert json.loads(linted.stdout)["findings"] == []
     return tested.stdout
@@ -50,27 +50,27 @@ def test_it_installs_tests_and_lints_green_as_it_stands(
     environment: Path, stallkit_command: str, tmp_path: Path
 ) -> None:
     pack = tmp_path / "stallkit-acme"
-    made = call(tmp_path, stallkit_command, "new-pack", "acme")
+    made = call(tmp_path, stallkit_command, "pack", "new", "acme")
     assert (made.returncode, made.stderr) == (0, "")
     assert "7 passed" in green(pack, environment)  # four examples, complete, and two tests of its own
     stallkit = [environment / "python", "-m", "stallkit"]
-    listed = json.loads(call(pack, *stallkit, "packs", "--json").stdout)
+    listed = json.loads(call(pack, *stallkit, "pack", "list", "--json").stdout)
     assert "acme" in [one["name"] for one in listed["packs"]]
     (pack / "asks.txt").write_text("acme: continue with it? [yes/no]: ")
     shown = call(pack, *stallkit, "check", "file:asks.txt", "--json")
     assert json.loads(shown.stdout)["signature"] == "asks_to_continue"
-    again = call(tmp_path, *stallkit, "new-pack", "acme", "elsewhere")
+    again = call(tmp_path, *stallkit, "pack", "new", "acme", "elsewhere")
     assert (again.returncode, "a pack acme is installed already" in again.stderr) == (64, True)
 
 
 def test_so_does_an_agents(environment: Path, stallkit_command: str, tmp_path: Path) -> None:
-    made = call(tmp_path, stallkit_command, "new-pack", "--agent", "acme-smith")
+    made = call(tmp_path, stallkit_command, "pack", "new", "--agent", "acme-smith")
     assert (made.returncode, made.stderr) == (0, "")
     assert "5 passed" in green(tmp_path / "stallkit-acme-smith", environment)
 
 
 def test_the_object_says_what_was_written(stallkit_command: str, tmp_path: Path) -> None:
-    made = call(tmp_path, stallkit_command, "new-pack", "Stallkit_Acme", "here/pack", "--json")
+    made = call(tmp_path, stallkit_command, "pack", "new", "Stallkit_Acme", "here/pack", "--json")
     told = json.loads(made.stdout)
     assert (told["version"], told["pack"], told["distribution"]) == (1, "acme", "stallkit-acme")
     assert told["directory"] == "here/pack"
@@ -81,7 +81,7 @@ def test_a_file_where_a_folder_is_due_is_not_called_a_directory_that_exists(
     stallkit_command: str, tmp_path: Path
 ) -> None:
     (tmp_path / "here").touch()
-    done = call(tmp_path, stallkit_command, "new-pack", "acme", "here/pack")
+    done = call(tmp_path, stallkit_command, "pack", "new", "acme", "here/pack")
     assert (done.returncode, "Not a directory: 'here'" in done.stderr) == (1, True), done.stderr
     assert "Traceback" not in done.stderr
 
@@ -92,6 +92,6 @@ def test_what_cannot_be_made_is_said_in_a_line(stallkit_command: str, tmp_path: 
         (["shell-yn"], "a pack shell_yn is installed already"),
         (["acme", "."], ". exists already; name a directory that does not"),
     ):
-        done = call(tmp_path, stallkit_command, "new-pack", *arguments)
+        done = call(tmp_path, stallkit_command, "pack", "new", *arguments)
         assert (done.returncode, said in done.stderr) == (64, True), done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""``stallkit record`` and ``stallkit mark`` over real programs, with a person's terminal and without."""
+"""``stallkit record`` and ``stallkit record mark`` over real programs, with a person's terminal and without."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_command_is_recorded_without_a_terminal(stallkit: Call, path: Path) ->
 def test_a_recording_of_either_version_is_replayed(stallkit: Call, path: Path) -> None:
     for version in ("2", "3"):
         stallkit("record", "--overwrite", "-o", path, "--cast-version", version, "--", "echo", "hi")
-        told = json.loads(stallkit("replay", path, "--json").stdout)
+        told = json.loads(stallkit("record", "replay", path, "--json").stdout)
         assert told["changes"][-1]["state"] == "gone" and told["problems"] == [], version
         assert json.loads(path.read_text().splitlines()[0])["version"] == int(version)
 
@@ -211,16 +211,16 @@ RUNS_ON = ("--", "sh", "-c", "echo ready; exec sleep 60")
 def test_marks_come_from_another_terminal(
     stallkit: Call, begin: Begin, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    none = stallkit("mark", "working")
+    none = stallkit("record", "mark", "working")
     assert none.returncode == 4 and "no recording runs" in none.stderr
     paths = [tmp_path / "first.cast", tmp_path / "second.cast"]
     recorders = [begin(path, '"ready', *RUNS_ON) for path in paths]
-    assert stallkit("mark", "waiting:confirm").returncode == 0
-    done = stallkit("mark", "idle", "--recording", paths[0], "--json")
-    assert printed("mark", done)["file"] == str(paths[0].resolve())
+    assert stallkit("record", "mark", "waiting:confirm").returncode == 0
+    done = stallkit("record", "mark", "idle", "--recording", paths[0], "--json")
+    assert printed("record-mark", done)["file"] == str(paths[0].resolve())
     for wrong in ("wating", "waiting:nothing", "idle:confirm", ""):
-        assert stallkit("mark", wrong).returncode == 64, wrong
-    assert stallkit("mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
+        assert stallkit("record", "mark", wrong).returncode == 64, wrong
+    assert stallkit("record", "mark", "idle", "--recording", tmp_path / "no.cast").returncode == 4
     for recorder in recorders:
         recorder.send_signal(signal.SIGTERM)
     told = [recorder.communicate(timeout=30)[1] for recorder in recorders]
@@ -238,13 +238,13 @@ def test_a_recorder_that_was_killed_leaves_what_it_had_and_no_obstacle(
     recorder.kill()
     recorder.wait()
     assert "ready" in output(path)
-    assert stallkit("mark", "idle").returncode == 4
+    assert stallkit("record", "mark", "idle").returncode == 4
 
 
 def test_a_replay_in_real_time_shows_the_screen_and_what_is_said_of_it(
     stallkit_command: str, person: Any, path: Path
 ) -> None:
-    terminal = person(stallkit_command, "replay", str(session(path)), "--speed", "2")
+    terminal = person(stallkit_command, "record", "replay", str(session(path)), "--speed", "2")
     shows(terminal, "waiting:confirm, sure")
     assert "Proceed? [y/N]" in terminal.capture().screen.text
     assert ended(terminal) == 0
@@ -262,9 +262,9 @@ def test_what_cannot_be_started_says_so(stallkit: Call, path: Path) -> None:
 def test_for_ends_it_and_the_kinds_are_kept(stallkit: Call, begin: Begin, path: Path) -> None:
     command = ("--no-redact", "--for", "9", "--", sys.executable, "-c", ASK)
     recorder = begin(path, '\\"listening\\": true', *command)
-    stallkit("mark", "waiting:confirm")
+    stallkit("record", "mark", "waiting:confirm")
     assert recorder.wait(30) == 0
-    told = json.loads(stallkit("replay", path, "--json").stdout)
+    told = json.loads(stallkit("record", "replay", path, "--json").stdout)
     assert told["agreement"] > 0.5 and told["changes"][-1]["certainty"] == "sure", told
     (case,) = cases(path, [])
     assert case.label.kind is Kind.CONFIRM and case.snapshot.screen.prompt_line.text == "Proceed? [y/N] "

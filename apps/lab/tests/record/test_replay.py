@@ -98,11 +98,11 @@ def called(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[
 
 @pytest.mark.e2e
 def test_it_shows_verdicts_beside_the_truth(stallkit_command: str, tmp_path: Path) -> None:
-    done = called(stallkit_command, "replay", session(tmp_path / "a.cast"))
+    done = called(stallkit_command, "record", "replay", session(tmp_path / "a.cast"))
     assert done.returncode == 0 and done.stderr == ""
     assert "waiting:confirm" in done.stdout and "shell_yn:yes_no" in done.stdout and "\x1b" not in done.stdout
     narrow = subprocess.run(  # the lanes fit, and no name in the table is cut
-        [stallkit_command, "replay", tmp_path / "a.cast"],
+        [stallkit_command, "record", "replay", tmp_path / "a.cast"],
         capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "30"},
     ).stdout  # fmt: skip
     assert narrow.partition("\n\n")[0] == done.stdout.partition("\n\n")[0]
@@ -115,12 +115,14 @@ def test_it_shows_verdicts_beside_the_truth(stallkit_command: str, tmp_path: Pat
 
 @pytest.mark.e2e
 def test_its_json_is_one_object(stallkit_command: str, tmp_path: Path) -> None:
-    done = called(stallkit_command, "replay", session(tmp_path / "a.cast"), "--json")
+    done = called(stallkit_command, "record", "replay", session(tmp_path / "a.cast"), "--json")
     told = json.loads(done.stdout)
     assert set(told) == {"version", "duration", "changes", "markers", "agreement", "problems"}
     assert set(told["changes"][0]) == {"at", "state", "certainty", "kind", "signature", "truth"}
     assert (told["version"], told["agreement"], told["duration"], told["problems"]) == (1, 1.0, 12.0, [])
-    screen_only = json.loads(called(stallkit_command, "replay", tmp_path / "a.cast", "--json", "--no-facts").stdout)
+    screen_only = json.loads(
+        called(stallkit_command, "record", "replay", tmp_path / "a.cast", "--json", "--no-facts").stdout
+    )
     assert {change["certainty"] for change in screen_only["changes"]} == {"maybe"}
 
 
@@ -128,11 +130,11 @@ def test_its_json_is_one_object(stallkit_command: str, tmp_path: Path) -> None:
 def test_with_a_speed_it_ends_with_the_same_table(stallkit_command: str, tmp_path: Path) -> None:
     path = session(tmp_path / "a.cast")
     at_once, played = (
-        called(stallkit_command, "replay", path),
-        called(stallkit_command, "replay", path, "--speed", "500"),
+        called(stallkit_command, "record", "replay", path),
+        called(stallkit_command, "record", "replay", path, "--speed", "500"),
     )
     assert played.returncode == 0 and at_once.stdout.splitlines()[-3:] == played.stdout.splitlines()[-3:]
-    assert called(stallkit_command, "replay", path, "--speed", "0").returncode == 64
+    assert called(stallkit_command, "record", "replay", path, "--speed", "0").returncode == 64
 
 
 @pytest.mark.e2e
@@ -144,7 +146,7 @@ def test_bad_input_is_named_in_one_line_and_exits_7(stallkit_command: str, tmp_p
     ]:
         path = tmp_path / "a.cast"
         path.write_bytes(content)
-        done = called(stallkit_command, "replay", path)
+        done = called(stallkit_command, "record", "replay", path)
         assert done.returncode == 7, (content, line)
         assert done.stderr.startswith(f"stallkit: recording {path}:{line}: ") and why in done.stderr, (content, line)
         assert done.stderr.count("\n") == 1 and ("waiting" in done.stdout or line == 1 or "working" in done.stdout), (
@@ -165,7 +167,7 @@ def test_a_recording_of_100_mb_is_streamed(stallkit_command: str, tmp_path: Path
     limit = 150_000_000  # bytes of memory: what the program takes for a small one, and half the file more
 
     done = called(
-        stallkit_command, "replay", path, "--json",
+        stallkit_command, "record", "replay", path, "--json",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

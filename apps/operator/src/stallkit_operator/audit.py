@@ -84,8 +84,8 @@ class AuditLog:
     def verify(self, known: tuple[int, str] | None = None) -> Report:
         """Read the log, and find each line that is altered, missing or cut off.
 
-        `known` is the number and hash of a line that was noted elsewhere, as `stallkit audit verify` prints it: it
-        finds a log that was written anew from some line on, head and all.  Raises StoreError where it cannot be read.
+        `known` is the number and hash of a line that was noted elsewhere, as `stallkit sandbox audit verify` prints it.
+        It finds a log that was written anew from some line on, head and all.  Raises StoreError if it cannot be read.
         """
         try:
             with self._locked(write=False) as log:
@@ -95,7 +95,7 @@ class AuditLog:
             head = self._head()
             if head is None:
                 raise UnknownName(
-                    "audit log", str(self.path), "there is no such log", "see: stallkit audit show"
+                    "audit log", str(self.path), "there is no such log", "see: stallkit sandbox audit show"
                 ) from error
             return Report(self.path, Head(), (Finding(1, f"the log is missing: it had {head.lines} lines"),))
         except OSError as error:
@@ -173,7 +173,7 @@ class AuditLog:
             os.close(folder)
 
     def _damaged(self, why: str) -> StoreError:
-        return self._error(why, f"see: stallkit audit verify {self.path}; then move it and its head away")
+        return self._error(why, f"see: stallkit sandbox audit verify {self.path}; then move it and its head away")
 
     def _error(self, why: str, todo: str) -> StoreError:
         return StoreError("audit log", str(self.path), why, todo)

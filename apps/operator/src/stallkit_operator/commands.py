@@ -6,14 +6,10 @@ from stallkit.cli.command_set import CommandSet
 
 COMMANDS = CommandSet(
     {
-        "audit": ("stallkit_operator.cli.audit_commands", "show what persons changed, and prove that it is all there"),
         "dashboard": ("stallkit_operator.cli.dashboard_command", "sessions, sandboxes and the queue on one screen"),
-        "egress": ("stallkit_operator.cli.remedy_commands", "edit which hosts a sandbox reaches"),
-        "pipelock": ("stallkit_operator.cli.remedy_commands", "the same as egress"),
-        "routes": ("stallkit_operator.cli.remedy_commands", "edit what a sandbox reaches with credentials"),
-        "sandbox": ("stallkit_operator.cli.sandbox_commands", "make a sandbox for an agent, with its proxies"),
+        "sandbox": ("stallkit_operator.cli.sandbox_commands", "make sandboxes for agents, and change what they reach"),
         "serve": ("stallkit_operator.cli.serve_commands", "answer programs in other languages: JSON-RPC, HTTP, MCP"),
-        "stuck": ("stallkit_operator.cli.stuck_commands", "answer what sessions and agents ask of a person"),
+        "stuck": ("stallkit_operator.cli.stuck_commands", "list and answer what sessions and agents ask of you"),
     },
     printed="stallkit_operator.printed:PRINTED",
     offers={

@@ -112,11 +112,11 @@ def read_line(line: str, own: str = "") -> Order | Triage | Elsewhere | Look | Q
     Order(verb=<Verb.REPLY: 'reply'>, id=3, text='try  again', host='c')
     >>> read_line("approve c/3", own="c")
     Order(verb=<Verb.APPROVE: 'approve'>, id=3, text='', host='')
-    >>> read_line("stallkit routes edit web")
-    Elsewhere(words=('routes', 'edit', 'web'))
+    >>> read_line("stallkit sandbox routes edit web")
+    Elsewhere(words=('sandbox', 'routes', 'edit', 'web'))
     """
     verb, rest = _first(line.strip())
-    for prefix in ("stallkit", "stuck", "fleet"):
+    for prefix in ("stallkit", "stuck", "sandbox", "fleet"):
         if verb == prefix:
             verb, rest = _first(rest)
     if verb in ("q", "quit", "exit") and not rest:
@@ -128,9 +128,9 @@ def read_line(line: str, own: str = "") -> Order | Triage | Elsewhere | Look | Q
     if found and found[1] and verb in BY_ITSELF:
         raise ValueError(by_itself(verb, found[1]))
     if verb in _ON_TERMINAL:
-        return Elsewhere((verb, *_words(rest)))
+        return Elsewhere(("sandbox", "egress" if verb == "pipelock" else verb, *_words(rest)))
     if verb == "waivers" or (verb in ("rebuild", "waive", "unwaive") and rest):
-        return Elsewhere(("stuck", verb, *_words(rest)))
+        return Elsewhere(("sandbox", verb, *_words(rest)))
     known = {"r": Verb.REPLY, **{str(one): one for one in Verb}}
     if verb not in {*known, "triage", "show"}:
         raise ValueError(_USAGE + _MORE)

@@ -9,13 +9,11 @@ from stallkit_operator.answering import Result
 from stallkit_operator.item import Item
 
 _SAME: Mapping[str, str] = {
-    "stuck-answer": "stuck-reply",
     "stuck-approve": "stuck-reply",
     "stuck-decline": "stuck-reply",
     "stuck-triage": "stuck-show",
-    "egress-edit": "routes-edit",
-    "routes-reload": "routes-edit",
-    "pipelock-edit": "routes-edit",
+    "sandbox-egress-edit": "sandbox-routes-edit",
+    "sandbox-routes-reload": "sandbox-routes-edit",
 }
 _SANDBOX: Shape = {
     "name": "text", "version": "integer", "directory": "text", "branch": "text?", "repository": "text?",
@@ -28,23 +26,23 @@ _WAIVER: Shape = {
 }  # fmt: skip
 
 _SHAPES: Mapping[str, tuple[str, Shape]] = {
-    "audit-show": ("what persons changed; further keys are of the event", {
+    "sandbox-audit-show": ("what persons changed; further keys are of the event", {
         "events": [{
             "log": "text", "version": "integer", "n": "integer", "time": "time", "event": "text", "previous": "text",
             "*": "any",
         }],
     }),
-    "audit-verify": ("whether the logs are whole", {
+    "sandbox-audit-verify": ("whether the logs are whole", {
         "logs": [{
             "log": "text", "lines": "integer", "last": "text", "findings": [{"line": "integer", "why": "text"}],
             "notes": ["text"],
         }],
     }),
-    "routes-edit": ("the edit of a proxy", {
+    "sandbox-routes-edit": ("the edit of a proxy", {
         "sandbox": "text", "result": "text", "why": "text?", "diff": "text", "notes": ["text"],
     }),
     "stuck-list": ("what waits for a person", {"items": [Item]}),
-    "stuck-manifest": ("what a sandbox was started from", {
+    "sandbox-manifest": ("what a sandbox was started from", {
         "sandbox": _SANDBOX, "text": "text",
         "history": [{
             "version": "integer", "at": "text", "by": "text", "why": "text?", "item": "integer?", "changes": ["text"],
@@ -54,9 +52,9 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         "result": Result, "why": "text", "item": Item,
     }),
     "stuck-show": ("one item", {"item": Item}),
-    "stuck-waive": ("the waiver that was granted", {"waiver": _WAIVER}),
-    "stuck-waived": ("whether an operation is let through", {"waived": "flag", "waiver": (_WAIVER, "null")}),
-    "stuck-waivers": ("what is let through", {"waivers": [_WAIVER]}),
+    "sandbox-waive": ("the waiver that was granted", {"waiver": _WAIVER}),
+    "sandbox-waived": ("whether an operation is let through", {"waived": "flag", "waiver": (_WAIVER, "null")}),
+    "sandbox-waivers": ("what is let through", {"waivers": [_WAIVER]}),
 }  # fmt: skip
 
 PRINTED = Printed(same=_SAME, shapes=_SHAPES, shared={"started_sandbox": _STARTED})

@@ -286,7 +286,7 @@ def test_a_prompt_is_answered_on_a_real_terminal(
 
 @pytest.mark.e2e
 def test_no_row_of_a_sessions_screen_begins_where_our_own_lines_do(server: Server) -> None:
-    lie = "stallkit stuck answer 3 1 Yes"
+    lie = "stallkit stuck reply 3 1 Yes"
     server.start("liar", "sh", "-c", f"echo {lie}; exec sleep 1000", shows=lie)
     shown = Desk(None, str(server.socket)).screen(Row("liar", "tmux:liar", "working"))
     assert f"    {lie}" in shown and all(line.startswith("    ") for line in shown)

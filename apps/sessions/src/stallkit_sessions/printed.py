@@ -37,9 +37,7 @@ _SHAPES: Mapping[str, tuple[str, Shape]] = {
         {"target": "text", "status": "null", "lines": ["text"]},
         {"&": CheckResult, "lines": ["text"]},
         "@ended",
-    )),
-    "postmortem": ("how a session ended, with `--all` each time", (
-        "@ended", {"target": "text", "ended": [_END]},
+        {"target": "text", "ended": [_END]},
     )),
     "start": ("the session that was started, with `--manifest` its sandbox", (
         {"session": _SESSION},

@@ -131,7 +131,7 @@ def test_a_name_that_was_never_started(dead: House) -> None:
         assert "'never'" in done.stderr.splitlines()[-1], words
     assert dead.events() == before
     assert isinstance(dead.register.latest("keeper"), RunningSession), "nothing is stopped"
-    done = dead.call("postmortem", "keeper")
+    done = dead.call("output", "--postmortem", "keeper")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "keeper is running, and has never ended\n")
 
 
@@ -151,9 +151,9 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     for code in (1, 2, 3):
         house.start("a", "sh", "-c", f"exit {code}")
         house.end_of("a")
-    assert "it died of this 3 times in a row" in house.call("postmortem", "a").stdout
+    assert "it died of this 3 times in a row" in house.call("output", "--postmortem", "a").stdout
     house.begin("a", "cat")
-    done = house.call("postmortem", "a")
+    done = house.call("output", "--postmortem", "a")
     assert "code 3" in done.stdout and done.stderr == "a was started again, and is running\n"
     assert house.call("stop", "a").returncode == 0
     listed = r"^earlier +{0}  exited, code 3\n +{0}  exited, code 2\n +{0}  exited, code 1$"
@@ -163,7 +163,7 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     for words in (["output", "a"], ["send", "a", "text"], ["postmortem", "a"]):
         said = house.call(*words).stdout
         assert re.search(r"^earlier +.{19}  stopped, .*\n.*  exited, code 3\n.*  exited, code 2\n", said, re.M)
-        assert "code 1" not in said and "all of them: stallkit postmortem a --all" in said
+        assert "code 1" not in said and "all of them: stallkit output --postmortem a --all" in said
         told = json.loads(house.call(*words, "--json").stdout)["ended"]["earlier_ends"]
         assert [one["cause"] for one in told] == ["stopped", "exited", "exited"]
         assert [one["status"]["code"] for one in told[1:]] == [3, 2]
@@ -171,7 +171,7 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
         assert set(told[0]) == {"cause", "why", "status", "ended_at", "duration_s", "incident"}
     [listed_one] = json.loads(house.call("list", "--json").stdout)["sessions"]
     assert listed_one["ended"]["earlier_ends"] == told
-    ends = json.loads(house.call("postmortem", "a", "--all", "--json").stdout)["ended"]
+    ends = json.loads(house.call("output", "--postmortem", "a", "--all", "--json").stdout)["ended"]
     assert [len(one["earlier_ends"]) for one in ends] == [0, 1, 2, 3, 3]
     assert ends[-1]["earlier_ends"] == told and [one["earlier"] for one in ends] == [0, 1, 2, 0, 0]
     code, said = on_terminal(house, "output", "a", width=80)
@@ -184,7 +184,7 @@ def test_the_recovering_command_recovers(house: House) -> None:
     house.start("keeper")
     house.begin("a", "sh", "-c", f"echo 'a $HOME;'; {HEARD}; exit 3")
     house.end_of("a")
-    command = json.loads(house.call("postmortem", "a", "--json").stdout)["ended"]["recovery"][0]["command"]
+    command = json.loads(house.call("output", "--postmortem", "a", "--json").stdout)["ended"]["recovery"][0]["command"]
     told = house.call("stop", "a")
     assert told.returncode == 0 and "exited, code 3" in told.stdout
     folder = Path(house.command).parent

@@ -233,7 +233,7 @@ class Persistence:
         self.bus.keep(lambda store: store.halt(target, why, str(file) if file else None), kept)
 
     def _let_go(self, watched: Watched) -> bool:
-        """Whether a person ran `stallkit release` since it was halted."""
+        """Whether a person ran `stallkit stuck release` since it was halted."""
         store = self.bus.store
         if store is None or self.dry_run or watched.target not in self._halts:
             return False

@@ -30,14 +30,14 @@ _REPORTED: Shape = {
 }  # fmt: skip
 
 _SHAPES: Mapping[str, tuple[str, Shape]] = {
-    "incidents": ("what was done to sessions, and reported; `facts` are those of the event", {
-        "incidents": [{"at": "number", "time": "time?", "session": "text", "event": "text", "facts": {"*": "any"}}],
-    }),
-    "notify": ("whether each place was told", {"places": [{"place": "text", "told": "flag", "what": "text"}]}),
-    "report": ("what the event log tells", {
-        "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
-        "troubles": "integer", "sessions": [_REPORTED],
-    }),
+    "config-notify": ("whether each place was told", {"places": [{"place": "text", "told": "flag", "what": "text"}]}),
+    "report": ("what the event log says; with `--incidents` each one, with the facts of its event", (
+        {
+            "begun": "time?", "ended": "time?", "events": "integer", "unreadable": "integer", "watching": "integer?",
+            "troubles": "integer", "sessions": [_REPORTED],
+        },
+        {"incidents": [{"at": "number", "time": "time?", "session": "text", "event": "text", "facts": {"*": "any"}}]},
+    )),
     "status": ("what each watched session does", {
         "sessions": [_WATCHED],
         "supervisors": [{"pid": "integer", "since": "number", "policy": "text", "summary": "text"}],

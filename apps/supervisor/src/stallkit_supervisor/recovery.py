@@ -152,7 +152,7 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
         if known is None and not isinstance(latest, RunningSession):
             if latest is not None and latest.session.engine and _is_on(latest.session, transport.options):
                 why = "another program was put into its pane, and how that was started is not known"
-                raise StartRefused(name, why, f"start it by hand: stallkit postmortem {name}")
+                raise StartRefused(name, why, f"start it by hand: stallkit output --postmortem {name}")
             stranger = _stranger(register, name, transport, seen.identity)
             finalize(register, [look(stranger)])
             known = register.get(stranger.session.id)

@@ -31,7 +31,7 @@ class Halted(StallkitError):
     """A session is halted, or one more recovery would pass a limit, whichever supervisor counted them."""
 
     def __init__(self, session: str, why: str) -> None:
-        super().__init__("left alone", session, why, "look at it, then: stallkit release")
+        super().__init__("left alone", session, why, "look at it, then: stallkit stuck release")
 
 
 @frozen

@@ -205,7 +205,7 @@ def test_the_settings_name_it(collector: Collector, threads: Callable[[], set[st
 
 def test_a_check_calls_nobody(collector: Collector, stallkit_command: str, tmp_path: Path) -> None:
     config = tmp_path / "stallkit.toml"
-    check = [stallkit_command, "supervise", "--check", "--config", str(config)]
+    check = [stallkit_command, "watch", "--service", "--check", "--config", str(config)]
     for url, code, said in (
         (f"{collector.url}/token", 0, "otlp: figures can be sent to 127.0.0.1, which was not called\n"),
         ("127.0.0.1:4318", 1, "otlp as http://HOST:4318\n"),

@@ -368,7 +368,7 @@ def test_in_the_night_it_is_said_elsewhere(told: list[str]) -> None:
     notifier.close()
     notifier.close()
     assert place.names == []
-    assert told == ["4 notices of the quiet hours were not told: stallkit incidents lists them"]
+    assert told == ["4 notices of the quiet hours were not told: stallkit report --incidents lists them"]
 
 
 def test_settings_name_the_places(threads: Callable[[], set[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Where a person sits: a desktop over a real session bus, a real pty, a client of a real tmux; `stallkit notify`."""
+"""Where a person sits: a desktop over a real session bus, a real pty, a client of a real tmux; `config notify`."""
 
 from __future__ import annotations
 
@@ -432,7 +432,7 @@ OUTSIDE = {name: value for name, value in ENVIRONMENT.items() if name not in _NO
 
 def notify(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**OUTSIDE, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "TMUX_TMPDIR": str(home)}
-    command = [*STALLKIT, "notify", *words]
+    command = [*STALLKIT, "config", "notify", *words]
     return subprocess.run(command, cwd=home, env=environment, check=False, capture_output=True, text=True, timeout=60)
 
 

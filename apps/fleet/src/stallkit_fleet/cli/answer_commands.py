@@ -161,12 +161,8 @@ def _command(verb: str, what: str, words: click.Argument | None, example: str) -
 
 _TEXT = click.Argument(["words"], nargs=-1, required=True, metavar="TEXT...")
 reply_command = _command(
-    "reply", "Answer with a text.  An agent gets it as it is, at a prompt it is typed; - is standard input.", _TEXT,
-    "build-1/3 use the mirror",
-)  # fmt: skip
-answer_command = _command(
-    "answer", "Choose one of the options that `show` lists.  OPTION is its id or its name.",
-    click.Argument(["words"], metavar="OPTION"), "build-1/3 2",
+    "reply", "Answer with an option or a text.  An option is one that `show` lists, by its id or name.  An agent gets "
+    "a text as it is; at a prompt it is typed; - is standard input.", _TEXT, "build-1/3 2",
 )  # fmt: skip
 approve_command = _command("approve", "Allow it this once.  One option has to say so.", None, "build-1/3")
 decline_command = _command(

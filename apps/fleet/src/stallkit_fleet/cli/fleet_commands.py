@@ -35,7 +35,7 @@ from stallkit_fleet.settings import FleetSettings, folder
 
 _ANSWERS, _POLICIES = "stallkit_fleet.cli.answer_commands", "stallkit_fleet.cli.policy_commands"
 _ELSEWHERE = {
-    **{verb: f"{_ANSWERS}:{verb}_command" for verb in ("stuck", "show", "reply", "answer", "approve", "decline")},
+    **{verb: f"{_ANSWERS}:{verb}_command" for verb in ("stuck", "show", "reply", "approve", "decline")},
     "policy": f"{_POLICIES}:policy_command",
 }
 _HEAD = ("host", "session", "state", "since", "asks")

@@ -1,4 +1,4 @@
-"""``stallkit lint``: what is wrong with packs, each finding in a line that editors find."""
+"""``stallkit pack lint``: what is wrong with packs, each finding in a line that editors find."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stallkit_lab.messages import name_problems, number
 _NAMED = 4  # programs of a form, by name
 
 
-@click.command("lint")
+@click.command("lint", short_help="Check a pack.")
 @click.argument("packs", metavar="[PACK...]", nargs=-1, type=PACK)
 @click.option("--explain", "code", metavar="CODE", help="Say what a finding means, and what to do.")
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
@@ -49,8 +49,8 @@ def lint_command(
 
     \b
     Exit codes: 0 no error; 7 errors; 1 operational error; 64 usage.
-    Example:    stallkit lint src/stallkit_acme --json
-                stallkit lint --explain SK105
+    Example:    stallkit pack lint src/stallkit_acme --json
+                stallkit pack lint --explain SK105
     """
     if code is not None:
         _explain(code)

@@ -1,4 +1,4 @@
-"""``stallkit record`` and ``mark``: save sessions, with what was true of them."""
+"""``stallkit record``: save sessions, with what was true of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 
 from stallkit.cli.common import Duration, must_be_there, print_json, session_options
 from stallkit.cli.output import note, say, shown
+from stallkit.cli.verb_group import VerbGroup
 from stallkit.errors import StallkitError, StoreError
 from stallkit.terminal.keys import Keys
 from stallkit.transports.base import Options
@@ -38,7 +39,29 @@ class _Record(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("record", cls=_Record)
+class _Group(VerbGroup):
+    """What is no verb of it is the session to record: `stallkit record -- npm init` is `record start -- npm init`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.list_commands(ctx), *ctx.help_option_names} and not ctx.resilient_parsing:
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("record", cls=_Group)
+def record_command() -> None:
+    """Record a command, or a tmux pane, with marks of what is true; play it again.
+
+    `stallkit record -- COMMAND` is short for `record start -- COMMAND`, and `record tmux:NAME` for `record start
+    tmux:NAME`.
+
+    \b
+    Example:    stallkit record -o session.cast -- npm init
+                stallkit record tmux:worker1 -o worker1.cast --for 60
+    """
+
+
+@record_command.command("start", cls=_Record, short_help="Record a command, or a tmux pane, until it ends.")
 @click.argument("words", metavar="tmux:NAME|-- COMMAND...", nargs=-1, required=True)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.cast",
@@ -54,7 +77,7 @@ class _Record(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end (docs/recordings.md).")
 @session_options
-def record_command(
+def start_command(
     words: tuple[str, ...],
     output: Path | None,
     overwrite: bool,
@@ -70,7 +93,7 @@ def record_command(
     """Record a command on a terminal of its own, or a tmux pane as it is, until it ends; what is typed is not recorded.
 
     While a command is recorded, the mark key and a letter mark what is true from now on: w waiting, k working, i idle,
-    q quota, e ended, u unknown; the mark key twice types it.  `stallkit mark` does the same from another terminal.
+    q quota, e ended, u unknown; the mark key twice types it.  `stallkit record mark` does so from another terminal.
 
     \b
     Exit codes: 0 recorded, a pane also until Ctrl-C; 1 it could not be recorded; 4 there is no such pane; 64 usage;
@@ -135,7 +158,7 @@ def _close(recording: RecordingWriter, listener: Listener | None, status: int | 
 
 
 def _listener(recording: RecordingWriter) -> Listener | None:
-    """The socket for `stallkit mark`; without it the recording goes on."""
+    """The socket for `stallkit record mark`; without it the recording goes on."""
     try:
         return Listener(recording.path, recording.marker)
     except StoreError as error:
@@ -159,7 +182,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
     return sides[0], sides[1]
 
 
-@click.command("mark")
+@record_command.command("mark", short_help="Mark what is true from now on in a recording that runs.")
 @click.argument("label", metavar="STATE[:KIND]")
 @click.option(
     "--recording", "file", type=click.Path(path_type=Path), metavar="FILE", help="Which one; by default the newest."
@@ -172,7 +195,7 @@ def mark_command(label: str, file: Path | None, as_json: bool) -> None:
 
     \b
     Exit codes: 0 marked; 1 it does not answer; 4 no such recording runs; 64 unknown state or kind.
-    Example:    stallkit mark waiting:confirm
+    Example:    stallkit record mark waiting:confirm
     """
     try:
         read_marker(label)

@@ -1,4 +1,4 @@
-"""``stallkit tune``: what each clause of a signature is good for."""
+"""``stallkit pack tune``: what each clause of a signature is good for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stallkit_lab.tune import Effect, Tuning, tune
 _WIDEST = 1000  # columns: every table is narrower
 
 
-@click.command("tune")
+@click.command("tune", short_help="Try to drop or loosen each clause of a signature.")
 @click.argument("signature", metavar="PACK:ID", type=SIGNATURE)
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
@@ -40,7 +40,7 @@ def tune_command(
 
     \b
     Exit codes: 0; 7 a case cannot be read; 1 operational error; 64 usage.
-    Example:    stallkit tune shell_yn:yes_no --corpus corpus.jsonl
+    Example:    stallkit pack tune shell_yn:yes_no --corpus corpus.jsonl
     """
     engine = installed_engine()
     rule = _rule(signature, engine)
@@ -66,7 +66,7 @@ def tune_command(
 def _rule(name: str, engine: Engine) -> Rule:
     found = [rule for rule in engine.rules if rule.name == name]
     if not found:
-        raise click.UsageError(f"no signature {name!r} is installed; stallkit packs --signatures lists them")
+        raise click.UsageError(f"no signature {name!r} is installed; stallkit pack list --signatures lists them")
     return found[0]
 
 

@@ -47,7 +47,7 @@ class Code:
     @property
     def explain(self) -> str:
         """The command that shows that page."""
-        return f"stallkit lint --explain {self.id}"
+        return f"stallkit pack lint --explain {self.id}"
 
 
 def _codes(level: Level, *rows: tuple[str, str, str]) -> list[Code]:
@@ -129,7 +129,7 @@ class Finding:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def as_object(self) -> dict[str, Any]:
-        """As ``stallkit lint --json`` prints it."""
+        """As ``stallkit pack lint --json`` prints it."""
         return {
             "code": self.code,
             "level": self.level,

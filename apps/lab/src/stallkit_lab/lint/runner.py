@@ -195,7 +195,7 @@ class Count:
     wrong: tuple[str, ...]
 
     def as_object(self) -> dict[str, Any]:
-        """As ``stallkit lint --corpus --json`` prints it."""
+        """As ``stallkit pack lint --corpus --json`` prints it."""
         clause = self.clause or None
         return {"signature": self.signature, "clause": clause, "right": self.right, "wrong": self.wrong}
 

@@ -1,4 +1,4 @@
-"""``stallkit replay``: the verdict on a recorded session at each moment, beside the truth.
+"""``stallkit record replay``: the verdict on a recorded session at each moment, beside the truth.
 
 Looks are as in a check, `GAP_S` apart while the screen changes, once it rested for that long, and where facts were
 noted.
@@ -175,7 +175,7 @@ _SHOWN_PROBLEMS = 20
 _LEAST = 120  # columns for the table: a narrower terminal wraps it, and no name is cut
 
 
-@click.command("replay")
+@click.command("replay", short_help="Play a recording, and show how the verdict changed.")
 @click.argument("path", metavar="FILE.cast", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/recordings.md).")
 @click.option(
@@ -189,7 +189,7 @@ def replay_command(ctx: click.Context, path: Path, as_json: bool, speed: float |
 
     \b
     Exit codes: 0; 7 something in the recording cannot be read; 1 operational error; 64 usage.
-    Example:    stallkit replay session.cast
+    Example:    stallkit record replay session.cast
     """
     problems: list[StallkitError] = []
     recording, made = Recording(path, problems), engine()

@@ -1,1 +1,1 @@
-"""What an agent's side needs, as files: `stallkit stuck install` writes them."""
+"""What an agent's side needs, as files: `stallkit sandbox install` writes them."""

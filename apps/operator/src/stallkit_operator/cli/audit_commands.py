@@ -1,4 +1,4 @@
-"""``stallkit audit``: what persons changed at proxies, manifests and gates, and whether all of it is still there."""
+"""``stallkit sandbox audit``: what persons changed at proxies, manifests and gates, and whether all is still there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIRST = ("time", "event", "sandbox", "by", "why", "item", "reply")  # in a row,
 _OWN = ("version", "n", "previous", "torn", "diff")
 
 
-@click.group("audit", cls=VerbGroup)
+@click.group("audit", short_help="Show what persons changed, and prove that all of it is there.", cls=VerbGroup)
 def audit_command() -> None:
     """Show what persons changed at proxies, manifests and gates, and prove that no line is altered or missing.
 
@@ -28,7 +28,7 @@ def audit_command() -> None:
     Without one, all of them.
 
     \b
-    Example:    stallkit audit verify
+    Example:    stallkit sandbox audit verify
     """
 
 
@@ -45,7 +45,7 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
 
     \b
     Exit codes: 0 all of them are whole; 1 one cannot be read; 7 findings; 64 there is none of that name.
-    Example:    stallkit audit verify cred-proxy-web
+    Example:    stallkit sandbox audit verify cred-proxy-web
     """
     known = _noted(noted)
     paths = _paths(logs)
@@ -74,7 +74,7 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
 
     \b
     Exit codes: 0 shown; 1 one cannot be read; 64 there is none of that name.
-    Example:    stallkit audit show cred-proxy-web -n 3
+    Example:    stallkit sandbox audit show cred-proxy-web -n 3
     """
     reports = [AuditLog(path).verify() for path in _paths(logs)]
     events = [(report.path.stem, event) for report in reports for event in report.events]
@@ -93,7 +93,7 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
             click.echo("nothing was audited yet")
     for report in reports:
         if report.findings:
-            click.echo(f"stallkit: {shown(report.path.name)} is not whole: stallkit audit verify", err=True)
+            click.echo(f"stallkit: {shown(report.path.name)} is not whole: stallkit sandbox audit verify", err=True)
 
 
 def _paths(names: tuple[str, ...]) -> list[Path]:
@@ -109,7 +109,7 @@ def _noted(given: str | None) -> tuple[int, str] | None:
         return None
     found = re.fullmatch(r"(\d{1,9}):([0-9a-f]{64})", given)
     if found is None:
-        raise click.UsageError("--noted is LINE:HASH, as `stallkit audit verify` prints it")
+        raise click.UsageError("--noted is LINE:HASH, as `stallkit sandbox audit verify` prints it")
     return int(found[1]), found[2]
 
 

@@ -1,4 +1,4 @@
-"""``stallkit routes``, ``egress`` and ``stuck triage``: what an operator does for an agent that is blocked."""
+"""``stallkit sandbox routes``, ``egress`` and ``stuck triage``: what an operator does for an agent that is blocked."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
 _RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"
 
 
-@click.group("routes", cls=VerbGroup)
+@click.group("routes", short_help="Edit what a sandbox reaches with credentials.", cls=VerbGroup)
 def routes_command() -> None:
     """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
 
     \b
-    Example:    stallkit routes edit web
+    Example:    stallkit sandbox routes edit web
     """
 
 
-@click.group("egress", cls=VerbGroup)
+@click.group("egress", short_help="Edit which hosts a sandbox reaches.", cls=VerbGroup)
 def egress_command() -> None:
     """Edit which hosts a sandbox reaches: the list of its egress proxy.
 
     \b
-    Example:    stallkit egress edit web
+    Example:    stallkit sandbox egress edit web
     """
 
 
@@ -69,13 +69,13 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
     """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
 
     What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
-    that is down is noted.  Everything is audited, without secrets: stallkit audit show.
+    that is down is noted.  Everything is audited, without secrets: stallkit sandbox audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
                 2 nothing was touched: refused, or unchanged; 3 rolled back;
                 4 it serves what is new, the reply came too late.
-    Example:    stallkit routes edit web --reply 4 'try again'
+    Example:    stallkit sandbox routes edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "routes", reply, as_json)
 
@@ -89,12 +89,12 @@ def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None
     """Have the credential proxy read its configuration again: after a token was renewed in a file of yours.
 
     It is checked first, then reloaded, and each route is tried: one whose upstream is down or refuses its credential is
-    noted.  It is audited: stallkit audit show.
+    noted.  It is audited: stallkit sandbox audit show.
 
     \b
     Exit codes: 0 reloaded; 1 could not, or it does not serve: look at the proxy; 2 refused, nothing was done;
                 4 reloaded, the reply came too late.
-    Example:    stallkit routes reload web --reply 4 'try again'
+    Example:    stallkit sandbox routes reload web --reply 4 'try again'
     """
     remedy, _ = _remedy(sandbox, "routes")
     _reload(ctx, sandbox, remedy, _notice(ctx, sandbox, reply, as_json), as_json)
@@ -110,13 +110,13 @@ def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
     """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
 
     What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
-    is noted.  Everything is audited: stallkit audit show.
+    is noted.  Everything is audited: stallkit sandbox audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;
                 2 nothing was touched: refused, or unchanged; 3 rolled back;
                 4 it serves what is new, the reply came too late.
-    Example:    stallkit egress edit web --reply 4 'try again'
+    Example:    stallkit sandbox egress edit web --reply 4 'try again'
     """
     _edit(ctx, sandbox, "egress", reply, as_json)
 
@@ -162,7 +162,11 @@ def _edit(ctx: click.Context, sandbox: str, kind: str, reply: _Reply | None, as_
             shutil.rmtree(copy.parent)
             if kind == "routes" and may_ask() and click.confirm(_RENEWED, err=True):
                 _reload(ctx, sandbox, remedy, notice, as_json)
-            hint = f"; for a credential that you renewed: stallkit routes reload {sandbox}" if kind == "routes" else ""
+            hint = (
+                f"; for a credential that you renewed: stallkit sandbox routes reload {sandbox}"
+                if kind == "routes"
+                else ""
+            )
             _leave(ctx, sandbox, None, f"nothing was changed{hint}", as_json)
         done = remedy.apply(Edit(before, after, who(f"{kind} edit"), notice))
         if done.end is not Step.REFUSED:

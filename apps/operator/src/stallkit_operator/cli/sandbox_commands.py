@@ -1,4 +1,4 @@
-"""``stallkit start --manifest``, ``stallkit stuck manifest`` and ``rebuild``: sandboxes, and how they are replaced."""
+"""``stallkit start --manifest`` and ``stallkit sandbox``: sandboxes, and how they are replaced."""
 
 from __future__ import annotations
 
@@ -75,9 +75,21 @@ def start_from(ctx: click.Context, path: Path, size: tuple[int, int]) -> NoRetur
     ctx.exit(wait_for(sandbox.name, given["policy"], given["wait_s"], given["as_json"]))
 
 
-@click.group("sandbox", cls=VerbGroup)
+_ELSEWHERE = {
+    verb: f"stallkit_operator.cli.{module}:{verb}_command"
+    for module, verbs in {
+        "audit_commands": "audit",
+        "remedy_commands": "egress routes",
+        "serve_commands": "install",
+        "waiver_commands": "gate unwaive waive waived waivers",
+    }.items()
+    for verb in verbs.split()
+} | {"serve": "stallkit_operator.cli.serve_commands:stuck_serve_command"}  # beside `stallkit serve`
+
+
+@click.group("sandbox", cls=VerbGroup, elsewhere=_ELSEWHERE)
 def sandbox_command() -> None:
-    """Make a sandbox for an agent, with proxies that are all it reaches.
+    """Make a sandbox for an agent, with proxies that are all it reaches; serve it, change it, rebuild it.
 
     \b
     Example:    stallkit sandbox init web -- my-agent
@@ -133,7 +145,7 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
         click.echo(shown(f"stallkit {line}"))
 
 
-@click.command("manifest", short_help="Show what a sandbox was started from.")
+@sandbox_command.command("manifest", short_help="Show what a sandbox was started from.")
 @click.argument("name")
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="That version, not the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
@@ -142,7 +154,7 @@ def manifest_command(name: str, number: int | None, as_json: bool) -> None:
 
     \b
     Exit codes: 0 shown; 64 there is no such sandbox, or no such version.
-    Example:    stallkit stuck manifest web
+    Example:    stallkit sandbox manifest web
     """
     with opened() as sandboxes:
         sandbox, history = sandboxes.get(name), sandboxes.history(name)
@@ -173,7 +185,7 @@ def manifest_lines(
         before = one
 
 
-@click.command("rebuild", short_help="Replace a sandbox by one with a changed manifest.")
+@sandbox_command.command("rebuild", short_help="Replace a sandbox by one with a changed manifest.")
 @click.argument("what", metavar="ID|NAME")
 @click.option(
     "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed one; else $EDITOR opens."
@@ -195,7 +207,7 @@ def rebuild_command(
     \b
     Exit codes: 0 the replacement runs; 1 could not, and nothing was torn down, or it was started again as it was, or it
                 goes on when called again; 2 not approved, or another item than was shown; 4 what asked is over.
-    Example:    stallkit stuck rebuild 3 --why 'it may use the mirror now'
+    Example:    stallkit sandbox rebuild 3 --why 'it may use the mirror now'
     """
     with opened() as sandboxes, closing(Queue(queue_file())) as queue:
         ref = item_ref(what)
@@ -216,7 +228,7 @@ def rebuild_command(
                 note(queue, [item])  # the editor has shown it as well
             if not yes and not (may_ask() and click.confirm(f"Rebuild {name}?")):
                 it = name if item is None else item.id
-                click.echo(f"nothing was done; to say why not: stallkit stuck rebuild {it} --decline WHY")
+                click.echo(f"nothing was done; to say why not: stallkit sandbox rebuild {it} --decline WHY")
                 ctx.exit(Exit.STALLED)
             told = why or (f"number {item.id} asked for it" if item is not None else "a person wanted it")
             approve(sandboxes, proposal, user(), told, manifests_log().append)
@@ -268,7 +280,7 @@ def _carried_out(sandboxes: Sandboxes, queue: Queue, name: str) -> Exit:
         return Exit.OK
     how = f"it is as it was ({done.why})"
     if done.outcome is None:
-        how = f"not over: {done.why}; go on with it: stallkit stuck rebuild {name}"
+        how = f"not over: {done.why}; go on with it: stallkit sandbox rebuild {name}"
     click.echo(shown("stallkit: ", name, f": {how}"), err=True)
     return Exit.ERROR
 
@@ -295,7 +307,7 @@ def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"
     yield f"{name}: started from version {sandbox.version} of its manifest{ports}; {sealed}"
     if not listens(mounted_socket(stuck_dir(), name)):
-        yield f"{name}: nobody takes its notices yet; stallkit stuck serve {name} does, or one with --all in a moment"
+        yield f"{name}: nobody takes its notices yet; stallkit sandbox serve {name} does, or one with --all in a moment"
 
 
 def _object(sandbox: Sandbox) -> dict[str, Any]:

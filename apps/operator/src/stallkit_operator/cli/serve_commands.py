@@ -78,7 +78,7 @@ def stuck_serve_command(
 
     \b
     Exit codes: 0 ended as asked; 1 could not start, or another process serves a sandbox; 64 usage.
-    Example:    stallkit stuck serve web db
+    Example:    stallkit sandbox serve web db
     """
     try:
         from stallkit_operator.agent_server import serve, sockets, tcp_at  # extra: stuck
@@ -189,7 +189,7 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 
     \b
     Exit codes: 0 written; 1 could not write.
-    Example:    stallkit stuck install ~/sandboxes/web --inside /run/stallkit
+    Example:    stallkit sandbox install ~/sandboxes/web --inside /run/stallkit
     """
     for path in install(folder, inside, denied_hook):
         click.echo(shown(path))
@@ -223,7 +223,7 @@ def serve_command(
     """Answer programs of any language, until SIGTERM or Ctrl-C: who waits, why, and, with a policy, a reply.
 
     JSON-RPC 2.0, a request a line at the unix socket rpc.sock, and over HTTP (POST /rpc) at http.sock; only this user
-    reaches them.  With SANDBOX it is `stallkit stuck serve` as well, in one process.  Needs the extra
+    reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  Needs the extra
     stallkit-operator[serve].
 
     \b

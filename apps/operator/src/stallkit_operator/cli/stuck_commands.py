@@ -41,16 +41,6 @@ if TYPE_CHECKING:
 else:
     _Ref = click.ParamType  # older ones take no type
 
-_ELSEWHERE = {  # verbs that few calls need
-    verb: f"stallkit_operator.cli.{module}:{verb}_command"
-    for module, verbs in {
-        "serve_commands": "install",
-        "waiver_commands": "waive waived waivers unwaive gate",
-        "remedy_commands": "triage",
-        "sandbox_commands": "manifest rebuild",
-    }.items()
-    for verb in verbs.split()
-} | {"serve": "stallkit_operator.cli.serve_commands:stuck_serve_command"}  # beside `stallkit serve`
 _WORDS = 60  # columns of a row of the list
 _NAME, _BESIDE = 20, 44  # columns of a terminal: for a name at least, and for all else
 _EXITS = {
@@ -61,9 +51,12 @@ _EXITS = {
     "over": Exit.ENDED,
 }
 _REMEDIES = {  # the commands that free an agent, by category: of an expired token, the second one
-    "credential": ("routes edit {session} --reply {id} TEXT", "routes reload {session} --reply {id} TEXT"),
-    "egress": ("egress edit {session} --reply {id} TEXT",),
-    "capability": ("stuck rebuild {id}",),
+    "credential": (
+        "sandbox routes edit {session} --reply {id} TEXT",
+        "sandbox routes reload {session} --reply {id} TEXT",
+    ),
+    "egress": ("sandbox egress edit {session} --reply {id} TEXT",),
+    "capability": ("sandbox rebuild {id}",),
 }
 _GIVEN = {  # what became of a reply that nobody waited for
     Delivery.KEPT: "is kept: for its composer, once it is at rest there, or its next stuck",
@@ -118,16 +111,16 @@ class _Verbs(VerbGroup):
         return super().get_command(ctx, "reply" if cmd_name == "r" else cmd_name)
 
 
-@click.group("stuck", cls=_Verbs, elsewhere=_ELSEWHERE)
+@click.group("stuck", cls=_Verbs, elsewhere={"triage": "stallkit_operator.cli.remedy_commands:triage_command"})
 def stuck_command() -> None:
     """Answer what sessions and agents ask of a person, from one queue.
 
-    What a supervisor escalates is in it (stallkit watch, stallkit supervise), and what agents in sandboxes ask
-    (stallkit stuck serve).  An answer is to what list or show printed last in this terminal, or to ID@REVISION: where
-    it is another one by now, or its prompt is another one, nothing is done.  Secrets are never answered here.
+    A supervisor puts in what it leaves to a person (stallkit watch), and agents in sandboxes what they ask (stallkit
+    sandbox serve).  You answer what list or show printed last in this terminal, or ID@REVISION: if it has changed since
+    then, nothing is done.  Secrets are never answered here.
 
     \b
-    Exit codes of reply, answer, approve, decline: 0 it was answered, or declined; 1 could not; 2 nothing was pressed,
+    Exit codes of reply, approve, decline: 0 it was answered, or declined; 1 could not; 2 nothing was pressed,
                 it is still open; 3 perhaps pressed, or without effect, it is still open; 4 it is over, or went away.
     Example:    stallkit stuck reply 3 'use the mirror'
     """
@@ -218,7 +211,7 @@ def item_lines(item: Item, width: int | None = None, host: str = "") -> Iterator
     for option in item.options if item.open and item.state != "auth_required" else ():
         kind = f"  ({option.kind})" if option.kind else "  (selected)" if option.selected else ""
         about = f": {option.about}" if option.about else ""
-        told = f"{_verb(host)} answer {_ref(item, host)} {option.id:<6} {option.name}{about}{kind}"
+        told = f"{_verb(host)} reply {_ref(item, host)} {option.id:<6} {option.name}{about}{kind}"
         yield from _indented(shown(told), 4, on)
     yield from _ways(item, host)
 
@@ -235,37 +228,23 @@ def _indented(line: str, indent: int, on: Console | None) -> list[str]:
     return [line] if on is None else hanging(on, line, indent)
 
 
-@stuck_command.command("reply", short_help="Answer with a text; short: r.")
+@stuck_command.command("reply", short_help="Answer with an option or a text; short: r.")
 @_REF
 @click.argument("text", nargs=-1, required=True)
 @_JSON
 @click.pass_context
 def reply_command(ctx: click.Context, ref: tuple[int, int | None], text: tuple[str, ...], as_json: bool) -> None:
-    """Answer with a text: an agent gets it as it is, at a prompt it is typed.  Short: r.
+    """Answer with one of the options that `show` lists, by its id or name, or with a text.  Short: r.
 
-    TEXT may be - for standard input.
+    An agent gets a text as it is; at a prompt it is typed.  TEXT may be - for standard input.
 
     \b
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
-    Example:    stallkit stuck r 3 use the mirror
+    Example:    stallkit stuck reply 3 2
+                stallkit stuck r 3 use the mirror
     """
     given = sys.stdin.read().rstrip("\n") if text == ("-",) else " ".join(text)
     _answer(ctx, Verb.REPLY, ref, given, as_json)
-
-
-@stuck_command.command("answer", short_help="Choose one of the options that `show` lists.")
-@_REF
-@click.argument("option")
-@_JSON
-@click.pass_context
-def answer_command(ctx: click.Context, ref: tuple[int, int | None], option: str, as_json: bool) -> None:
-    """Choose one of the options that `show` lists, by its id or its name.
-
-    \b
-    Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
-    Example:    stallkit stuck answer 3 2
-    """
-    _answer(ctx, Verb.ANSWER, ref, option, as_json)
 
 
 @stuck_command.command("approve", short_help="Allow it this once.")

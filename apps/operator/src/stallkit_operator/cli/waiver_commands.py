@@ -1,4 +1,4 @@
-"""``stallkit stuck waive``, ``waived`` and their like: one refused operation is let through by a person."""
+"""``stallkit sandbox waive``, ``waived`` and their like: one refused operation is let through by a person."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
     """Let one refused operation through, for a time.
 
     SUBJECT is the whole id of a commit, the SHA-256 of a content, or rule:NAME:PATH, one rule of the gate at one path.
-    The gate stands outside the sandbox, and asks with `stallkit stuck waived`.
+    The gate stands outside the sandbox, and asks with `stallkit sandbox waived`.
 
     \b
     Exit codes: 0 granted; 1 it could not be kept or audited; 64 usage.
-    Example:    stallkit stuck waive rule:aws:keys.py --why 'a test key'
+    Example:    stallkit sandbox waive rule:aws:keys.py --why 'a test key'
     """
     with _opened() as waivers:
         try:
@@ -67,7 +67,7 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
     \b
     Exit codes: 0 it is waived now; 1 it is not; all others: it could not be
                 asked, which a gate must take for a no.
-    Example:    stallkit stuck waived 9fceb02d0ae598e95dc970b74767f19372d61af8
+    Example:    stallkit sandbox waived 9fceb02d0ae598e95dc970b74767f19372d61af8
     """
     try:
         with _opened() as waivers:
@@ -92,7 +92,7 @@ def waivers_command(over: bool, as_json: bool) -> None:
 
     \b
     Exit codes: 0 listed; 1 the waivers cannot be read.
-    Example:    stallkit stuck waivers --all
+    Example:    stallkit sandbox waivers --all
     """
     with _opened() as waivers:
         found = waivers.all(over)
@@ -112,7 +112,7 @@ def unwaive_command(id: int) -> None:
 
     \b
     Exit codes: 0 taken back; 1 there is none of that number.
-    Example:    stallkit stuck unwaive 1
+    Example:    stallkit sandbox unwaive 1
     """
     with _opened() as waivers:
         click.echo(_row(waivers.revoke(id, who())))
@@ -125,7 +125,7 @@ def gate_command(name: str) -> None:
 
     \b
     Exit codes: 0 printed.
-    Example:    stallkit stuck gate pre-receive > repo.git/hooks/pre-receive
+    Example:    stallkit sandbox gate pre-receive > repo.git/hooks/pre-receive
     """
     click.echo((resources.files("stallkit_operator") / "gates" / name).read_text("utf-8"), nl=False)
 

@@ -1,1 +1,1 @@
-"""Examples of gates outside the sandbox, as files: `stallkit stuck gate` prints them."""
+"""Examples of gates outside the sandbox, as files: `stallkit sandbox gate` prints them."""

@@ -4,7 +4,7 @@
 
     [web.routes]                            # the credential proxy of the sandbox web
     preset = "nginx"
-    file = "/srv/web/routes.json"           # what `stallkit routes edit web` opens
+    file = "/srv/web/routes.json"           # what `stallkit sandbox routes edit web` opens
     rendered = "/srv/web/routes.conf"       # what is made of it; `config` includes it
     config = "/srv/web/nginx.conf"
     pid = "/srv/web/nginx.pid"

@@ -84,7 +84,7 @@ class Runner:
             rows = RebuildRows(self.sandboxes)
             rebuilding = rows.unfinished(name)
             if rebuilding is None:
-                raise StallkitError("rebuild", name, "none is under way", f"begin one: stallkit stuck rebuild {name}")
+                raise StallkitError("rebuild", name, "none is under way", f"begin one: stallkit sandbox rebuild {name}")
             work = _Work(self.sandboxes, self.queue, rows, rebuilding, self.engine)
             why = "every step is done"
             while (step := next_step(rows.rows(rebuilding.id))) is not None:
@@ -340,7 +340,7 @@ class _Work:
     def reply(self) -> None:
         if self.rebuilding.item is None:
             return
-        who = Who(self.rebuilding.by, "stallkit stuck rebuild")
+        who = Who(self.rebuilding.by, "stallkit sandbox rebuild")
         text = f"rebuilt: {self.rebuilding.why}"
         with suppress(NotOpen, NoItem):  # somebody answered it meanwhile
             item = self.queue.item(self.rebuilding.item)

@@ -167,7 +167,7 @@ class RebuildRows:
                 audit()  # within: what is not audited is not noted
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
-                todo = f"go on with it: stallkit stuck rebuild {sandbox.name}"
+                todo = f"go on with it: stallkit sandbox rebuild {sandbox.name}"
                 raise StallkitError("rebuild", sandbox.name, "one is under way", todo) from error
             raise
         assert done.lastrowid is not None  # an insert has one

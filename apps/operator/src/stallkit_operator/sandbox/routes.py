@@ -111,7 +111,7 @@ def render_nginx(routes: tuple[Route, ...], notify: str | None = None) -> str:
         raise InvalidEdit("the notification socket's path has other than letters, digits and . _ / @ + -")
     body = "\n".join([*_notify(notify), *(line for route in routes for line in _location(route))])
     digest = hashlib.sha256(body.encode()).hexdigest()[:16]
-    return f"# Made by `stallkit routes edit` from routes.json: edit that.\n{body}\n".replace(_DIGEST, digest)
+    return f"# Made by `stallkit sandbox routes edit` from routes.json: edit that.\n{body}\n".replace(_DIGEST, digest)
 
 
 def digest_of(rendered: str) -> str | None:

@@ -45,7 +45,7 @@ engine = "bwrap"
 command = {command}
 directory = {directory}
 tools = {tools}
-# For `stallkit stuck rebuild`: where its work is pushed, and what outlives it.
+# For `stallkit sandbox rebuild`: where its work is pushed, and what outlives it.
 # repository = "git@git.example:acme/web.git"
 # transcript = "/home/agent/.my-agent"
 
@@ -89,12 +89,12 @@ http {{
     include {folder}/credentials.conf;
     server {{
         listen 127.0.0.1:{credential};
-        include {folder}/routes.conf; # made by: stallkit routes edit {name}
+        include {folder}/routes.conf; # made by: stallkit sandbox routes edit {name}
     }}
 }}
 """
 _CREDENTIALS = """\
-# One row for each credential that a route names as `auth`; then: stallkit routes reload {name}
+# One row for each credential that a route names as `auth`; then: stallkit sandbox routes reload {name}
 # map "" $credential_github {{ default "ghp_..."; }}
 """
 _TINYPROXY = """\

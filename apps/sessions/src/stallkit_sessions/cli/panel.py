@@ -90,7 +90,7 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
         incident = f", incident {before.incident}" if before.incident else ""
         yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{incident}"
     if len(earlier) > EARLIER:
-        yield "", f"all of them: stallkit postmortem {shlex.quote(session.name)} --all"
+        yield "", f"all of them: stallkit output --postmortem {shlex.quote(session.name)} --all"
     if record.incident:
         yield "incident", f"{record.incident}: other sessions died of the same (stallkit list names them)"
     if record.verdicts:

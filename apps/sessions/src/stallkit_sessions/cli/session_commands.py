@@ -110,10 +110,10 @@ def _lines(dead: list[ExitRecord]) -> Iterator[tuple[tuple[str, ...], str, str]]
         names, first = [record.session.name for record in records], records[0]
         if len(names) > 1:
             why = f"incident {first.incident}: {first.why}; with it went {', '.join(names)}"
-            yield (why,), "stallkit postmortem NAME", ""
+            yield (why,), "stallkit output --postmortem NAME", ""
         else:
             todo = next((command for command, _ in hints(first)), "")
-            yield (names[0], f": {first.why}"), f"all of it: stallkit postmortem {escaped(names[0])}", todo
+            yield (names[0], f": {first.why}"), f"all of it: stallkit output --postmortem {escaped(names[0])}", todo
 
 
 def row_object(register: Register, row: RunningSession | ExitRecord) -> dict[str, Any]:
@@ -283,6 +283,8 @@ def _runtime(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str |
     help="With --check-stall: press once what the policy allows.",
 )  # fmt: skip
 @policy_option
+@click.option("--postmortem", is_flag=True, help="Instead: how it ended last, and why.")
+@click.option("--all", "everything", is_flag=True, help="With --postmortem: every kept end of that name, oldest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @log_option
 @click.pass_context
@@ -293,6 +295,8 @@ def output_command(
     check_stall: bool,
     dismisses: bool,
     policy: str | None,
+    postmortem: bool,
+    everything: bool,
     as_json: bool,
     log: Path | None,
 ) -> None:
@@ -300,10 +304,22 @@ def output_command(
 
     With --check-stall the result of `stallkit check` follows, on standard error; the lines are those before a press.
 
+    With --postmortem it says how a session ended: cause, time, exit code and its source, last screen, worktree,
+    container, ports; also of one that was started again.
+
     \b
-    Exit codes: 0; 1 could not look; 4 it ended; with --check-stall also 2 stalled, asks or failed, 3 maybe.
+    Exit codes: 0; 1 could not look, or with --postmortem it never ended; 4 it ended; with --check-stall also 2 stalled,
+                asks or failed, 3 maybe.
     Example:    stallkit output worker1 --check-stall
+                stallkit output worker1 --postmortem --json
     """
+    if everything and not postmortem:
+        raise click.UsageError("--all needs --postmortem")
+    if postmortem and (check_stall or dismisses):
+        raise click.UsageError("--postmortem looks at no session: leave out --check-stall and --dismiss")
+    if postmortem:
+        _postmortem(ctx, name, everything, as_json)
+        return
     if dismisses and not check_stall:
         raise click.UsageError("--dismiss needs --check-stall")
     if policy and not dismisses:
@@ -338,18 +354,8 @@ def _checked(name: str, session: Session, allowed: Policy | None, log: Path | No
         transport.close()
 
 
-@click.command("postmortem")
-@click.argument("name", type=SESSION)
-@click.option("--all", "everything", is_flag=True, help="Every kept end of that name, the oldest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
-@click.pass_context
-def postmortem_command(ctx: click.Context, name: str, everything: bool, as_json: bool) -> None:
-    """Show how a session ended: cause, time, exit code and its source, last screen, worktree, container, ports.
-
-    \b
-    Exit codes: 0; 1 it never ended, or the register cannot be read.
-    Example:    stallkit postmortem worker1 --json
-    """
+def _postmortem(ctx: click.Context, name: str, everything: bool, as_json: bool) -> None:
+    """Print how a session ended: cause, time, exit code and its source, last screen, worktree, container, ports."""
     latest = found(name)
     with opened(settled=False) as register:
         records = register.records(name, limit=1_000 if everything else 1)

@@ -20,7 +20,7 @@ from stallkit.cli.output import Exit, progress, shown, wide_console
 from stallkit.config import event_log
 from stallkit.durations import in_words, seconds_of
 from stallkit.errors import UnknownName
-from stallkit_supervisor.cli.status_commands import iso
+from stallkit_supervisor.cli.status_commands import iso, list_incidents
 from stallkit_supervisor.log_report import LogReader, Report, SessionReport, Wait, reported
 from stallkit_supervisor.notification import ClearedBy, ending
 
@@ -41,18 +41,26 @@ _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
     help="A span (90m, 12h, 2d), 22:00, or a date and time.",
 )
 @click.option("--log", type=click.Path(path_type=Path), help="Read this log, not the one in the state directory.")
-@click.option("--all", "everything", is_flag=True, help="Every session, also those of which there is nothing to tell.")
+@click.option("--all", "everything", is_flag=True, help="Every session, also those to which nothing happened.")
+@click.option("--incidents", is_flag=True, help="Instead: each press, notice, limit and end, newest last.")
+@click.option("--last", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many incidents.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-def report_command(target: str | None, since: str, log: Path | None, everything: bool, as_json: bool) -> None:
-    """Tell what happened to the watched sessions: who waited for what, how long, who answered, what still waits.
+def report_command(
+    target: str | None, since: str, log: Path | None, everything: bool, incidents: bool, last: int, as_json: bool
+) -> None:
+    """Say what happened to the watched sessions: who waited for what, how long, who answered, what still waits.
 
     It reads the event log and the files that it was rotated into, also while supervisors write to it.
 
     \b
-    Exit codes: 0 nothing waits; 1 the log cannot be read; 2 something still waits, as far as the log says; 64 usage,
-    or the log knows no such session.
+    Exit codes: 0 nothing waits, or with --incidents; 1 the log cannot be read; 2 something still waits, as far as the
+                log says; 64 usage, or the log knows no such session.
     Example:    stallkit report --since 22:00
+                stallkit report --incidents tmux:worker1 --last 10
     """
+    if incidents:
+        list_incidents(target, last, as_json)
+        return
     summarise(event_log(log), since_when(since, datetime.now().astimezone()), target, everything, as_json)
 
 

@@ -241,17 +241,8 @@ _INDENT = 4  # of the further lines of an incident
 _TOLD = ("kind", "line", "keys", "outcome", "end", "limit", "error", "cause", "waits", "would")  # of its facts
 
 
-@click.command("incidents")
-@click.argument("target", required=False, type=TARGET)
-@click.option("--last", "limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-def incidents_command(target: str | None, limit: int, as_json: bool) -> None:
-    """List the latest incidents, newest last: presses, escalations, limits, ends.
-
-    \b
-    Exit codes: 0; 1 the notes cannot be read; 64 no supervisor has watched TARGET.
-    Example:    stallkit incidents tmux:worker1 --last 10
-    """
+def list_incidents(target: str | None, limit: int, as_json: bool) -> None:
+    """Print the latest incidents, newest last: presses, escalations, limits, ends."""
     store = noted()
     with closing(store) if store else nullcontext():
         if target is not None:
@@ -294,18 +285,18 @@ def _incident(one: dict[str, Any]) -> Iterator[str]:
         yield from hanging(on, " " * _INDENT + body, _INDENT)
 
 
-@click.command("release")
+@click.command("release", short_help="Help a session again after its limits stopped that.")
 @click.argument("target", type=TARGET)
 @click.pass_context
 def release_command(ctx: click.Context, target: str) -> None:
     """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
 
-    Nothing else lifts a halt.  Look at it first (stallkit incidents TARGET): it was stopped because helping it did not
-    help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
+    Nothing else lifts a halt.  Look at it first (stallkit report --incidents TARGET): it was stopped because helping
+    did not help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
 
     \b
     Exit codes: 0 released; 1 it was not stopped, or the notes cannot be written; 64 it was never watched.
-    Example:    stallkit release tmux:worker1
+    Example:    stallkit stuck release tmux:worker1
     """
     with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
@@ -319,10 +310,10 @@ def release_command(ctx: click.Context, target: str) -> None:
         click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)
 
 
-# --- ``stallkit mute`` and ``unmute`` ---
+# --- ``stallkit stuck mute`` and ``unmute`` ---
 
 
-@click.command("mute")
+@click.command("mute", short_help="Send no notices of a session for a while.")
 @click.argument("target", type=TARGET)
 @click.option("--for", "for_s", type=Duration("m", above=True), help="For so long; a bare number is minutes.")
 def mute_command(target: str, for_s: float | None) -> None:
@@ -332,7 +323,7 @@ def mute_command(target: str, for_s: float | None) -> None:
 
     \b
     Exit codes: 0 muted; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
-    Example:    stallkit mute tmux:worker1 --for 90m
+    Example:    stallkit stuck mute tmux:worker1 --for 90m
     """
     until = None if for_s is None else time.time() + for_s
     with closing(Store(store_file())) as store:
@@ -342,14 +333,14 @@ def mute_command(target: str, for_s: float | None) -> None:
     say(shown(target, f": nobody is told of it until {till}"))
 
 
-@click.command("unmute")
+@click.command("unmute", short_help="Send notices of a session again.")
 @click.argument("target", type=TARGET)
 def unmute_command(target: str) -> None:
     """Have a supervisor tell of a session again.
 
     \b
     Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
-    Example:    stallkit unmute tmux:worker1
+    Example:    stallkit stuck unmute tmux:worker1
     """
     with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))

@@ -1,4 +1,4 @@
-"""``stallkit watch`` and ``supervise``: many sessions at once; ``notify``: a test of where people are told."""
+"""``stallkit watch``: many sessions at once, also as a service; ``config notify``: a test of where people are told."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ _TIME = Duration(above=True)
     metavar="[USER@]NAME",
     help="Instead: the sessions of another machine, over ssh; repeat it.",
 )
+@click.option("--service", is_flag=True, help="Watch what the settings name, until SIGTERM, as lines of JSON.")
+@click.option("--check", "only_check", is_flag=True, help="With --service: check the settings, and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON (docs/watch.md).")
 @log_option
 @session_options
@@ -94,6 +96,8 @@ def watch_command(
     webhook: str | None,
     shown_by: tuple[Shown, ...],
     hosts: tuple[str, ...],
+    service: bool,
+    only_check: bool,
     as_json: bool,
     log: Path | None,
     socket_name: str | None,
@@ -107,21 +111,36 @@ def watch_command(
     With --host it runs there, over ssh, and no session of this machine is watched.  It presses nothing there without
     --policy, which names a profile, or a file there (docs/fleet.md).
 
+    With --service the settings name the sessions: --config, else the user's own file and ./stallkit.toml, which wins if
+    `stallkit config allow` let it.  SIGHUP reads them again; if they are invalid, the old ones stay.  Under systemd it
+    reports when it is ready, and serves the watchdog (docs/watch.md has a unit).
+
     \b
-    Exit codes: 0 ended as asked; 1 could not start; 64 usage.
+    Exit codes: 0 ended as asked, or --check passed; 1 could not start, or the settings are invalid; 64 usage, or there
+                are no settings, or they name no session.
     Example:    stallkit watch --all --policy observe
+                stallkit watch --service --config stallkit.toml
     """
+    if service and (targets or everything or hosts):
+        raise click.UsageError("with --service the settings name the sessions: leave out TARGET, --all and --host")
+    if only_check and not service:
+        raise click.UsageError("--check needs --service")
     if hosts:
         refuse_what_is_local(click.get_current_context())
         watch_hosts(hosts, words_there(targets, policy, interval_s, stall_s, agents, everything), as_json, for_s)
         return
-    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by)
+    flags, options = (
+        Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by),
+        Options(socket_name, socket_path),
+    )
+    if service:
+        _serve(config, flags, only_check, options, log)
+        return
     settings = load_settings(config, flags, os.environ)
     names = [*targets] or settings.watch.targets
     everything = everything or (settings.watch.all and not targets)
     if not names and not everything:
         raise click.UsageError("name a session, say --all, or give targets in stallkit.toml")
-    options = Options(socket_name, socket_path)
     begun = time.time()
     run_watch(settings, names, everything, options, as_json, log, for_s)
     if summary:
@@ -180,44 +199,11 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
     return stack.enter_context(LiveTable(supervisor)).event
 
 
-@click.command("supervise", context_settings={"allow_extra_args": True})
-@config_option
-@click.option("--check", "only_check", is_flag=True, help="Read the settings, report whether they are valid, and exit.")
-@click.option("--policy", type=POLICY, help="careful, daemon, observe, or a policy file; else the settings'.")
-@click.option(
-    "--stall-timeout",
-    "stall_s",
-    type=_TIME,
-    help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT]",
-)
-@click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
-@session_options
-@click.pass_context
-def supervise_command(
-    ctx: click.Context,
-    config: Path | None,
-    only_check: bool,
-    policy: str | None,
-    stall_s: float | None,
-    dry_run: bool,
-    socket_name: str | None,
-    socket_path: str | None,
-) -> None:
-    """Watch the sessions that a file names, until SIGTERM; print each event as a line of JSON.
+# --- as a service ---
 
-    Without --config it reads the user's own file and ./stallkit.toml, which wins where `stallkit config allow` let it.
 
-    SIGHUP reads the file again: an invalid one is refused, and the old settings are kept.  SIGTERM ends it, after the
-    current action.  Under systemd it reports when it is ready and serves the watchdog (docs/watch.md has a unit).
-
-    \b
-    Exit codes: 0 ended as asked, or --check passed; 1 the settings are invalid, or could not start: a port is taken;
-                64 there are no settings, or they name no session.
-    Example:    stallkit supervise --config stallkit.toml
-    """
-    if ctx.args:
-        raise click.UsageError(f"{ctx.args[0]!r} names nothing: its file is that of --config {ctx.args[0]}")
-    flags = Overrides(policy=policy, stall_timeout_s=stall_s, dry_run=dry_run)
+def _serve(config: Path | None, flags: Overrides, only_check: bool, options: Options, log: Path | None) -> None:
+    """Watch the sessions that the settings name; print each event as a line of JSON."""
     settings = load_settings(config, flags, os.environ)
     files = " and ".join(found.file.path for found in checked_files(config))
     if not files:
@@ -226,9 +212,8 @@ def supervise_command(
     if not settings.watch.targets and not settings.watch.all:
         raise click.UsageError(f"{files} names no session: set targets, or all = true, in [watch]")
     if only_check:
-        _check(settings, files, socket_name or socket_path)
+        _check(settings, files, options.tmux_socket_name or options.tmux_socket_path)
         return
-    options = Options(socket_name, socket_path)
     watch, allowed = settings.watch, any(found.allowed for found in checked_files(config))
 
     def again() -> Settings:
@@ -237,7 +222,7 @@ def supervise_command(
             raise ConfigError(FILE, "it changed since it was allowed", todo)
         return load_settings(config, flags, os.environ)
 
-    run_watch(settings, watch.targets, watch.all, options, True, None, again=again)
+    run_watch(settings, watch.targets, watch.all, options, True, log, again=again)
 
 
 def _check(settings: Settings, files: str, socket: str | None) -> None:
@@ -266,12 +251,12 @@ def _check(settings: Settings, files: str, socket: str | None) -> None:
         click.echo(f"otlp: figures can be sent to {urlsplit(events.otlp).hostname}, which was not called")
 
 
-# --- ``stallkit notify``: a test notice to each place where people are told ---
+# --- ``stallkit config notify``: a test notice to each place where people are told ---
 
 _TEST = Event("test", "", {"why": "nobody has to do anything"})
 
 
-@click.command("notify")
+@click.command("notify", short_help="Send a test notice to each place that is set.")
 @config_option
 @click.option("--notify", "shown_by", multiple=True, type=click.Choice(SHOWN), help="This place as well; repeat it.")
 @click.option("--exec", "hook", metavar="CMD", help="Run CMD, the event on its input.")
@@ -296,7 +281,7 @@ def notify_command(
 
     \b
     Exit codes: 0 each was told; 1 one was not; 64 usage, also where no place is named.
-    Example:    stallkit notify --notify desktop --notify tmux
+    Example:    stallkit config notify --notify desktop --notify tmux
     """
     flags = Overrides(command=hook, webhook=webhook, notify=shown_by)
     settings = load_settings(config, flags, os.environ, ["events", "notify"])

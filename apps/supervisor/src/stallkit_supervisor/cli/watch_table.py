@@ -39,7 +39,7 @@ def still_s(row: Mapping[str, Any], now: float) -> float | None:
 def noted(row: Mapping[str, Any], target: str) -> str:
     """Why it is not as it should be, or what a person is told of; mostly nothing."""
     if row["halted"]:
-        return f"halted: {row['halted']}; to go on: stallkit release {target}"
+        return f"halted: {row['halted']}; to go on: stallkit stuck release {target}"
     held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
     why = row["error"] or held or ("waits for a limit" if row["waits_for_quota"] else "")
     needs = row.get("needs")

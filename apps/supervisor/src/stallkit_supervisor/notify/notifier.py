@@ -136,7 +136,9 @@ class Notifier:
                 last, untold = self._throttle.close(self._clock(), self._local())
                 self._tell(last)
                 if untold:
-                    self._on_error(f"{untold} notices of the quiet hours were not told: stallkit incidents lists them")
+                    self._on_error(
+                        f"{untold} notices of the quiet hours were not told: stallkit report --incidents lists them"
+                    )
             self._changed.notify()
         self._thread.join()
         deadline = time.monotonic() + timeout_s
