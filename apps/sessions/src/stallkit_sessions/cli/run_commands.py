@@ -56,7 +56,7 @@ class _Background(Exception):
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
 @env_options
-@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/wrap.md).")
 @click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")

@@ -171,7 +171,7 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
 @env_options
 @click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
-@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
+@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/wrap.md).")
 @click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
 @click.option("--wait", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
 @policy_option
