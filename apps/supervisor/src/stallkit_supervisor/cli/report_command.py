@@ -38,7 +38,7 @@ _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
     default="12h",
     show_default=True,
     metavar="WHEN",
-    help="A span (90m, 12h, 2d), 22:00, or a date and time.",
+    help="Since then: a span (90m, 12h, 2d), 22:00, or a date and time.",
 )
 @click.option("--log", type=click.Path(path_type=Path), help="Read this log, not the one in the state directory.")
 @click.option("--all", "everything", is_flag=True, help="Every session, also those of which there is nothing to tell.")
@@ -46,7 +46,7 @@ _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
 def report_command(target: str | None, since: str, log: Path | None, everything: bool, as_json: bool) -> None:
     """Tell what happened to the watched sessions: who waited for what, how long, who answered, what still waits.
 
-    It reads the event log and the files that it was rotated into, also while supervisors write to it.
+    It reads the event log and its rotated files, even while supervisors write to them.
 
     \b
     Exit codes: 0 nothing waits; 1 the log cannot be read; 2 something still waits, as far as the log says; 64 usage,
