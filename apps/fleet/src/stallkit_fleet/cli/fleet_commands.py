@@ -99,7 +99,7 @@ def join_command(
     where = _write(fleet)
     say(f"{fleet.name} is a host of {url}, as written in {shown(where)}; start stallkit watch or supervise again")
     if not operators:
-        note("nobody may answer from afar: say who by --answers NAME")
+        note("nobody may answer from another machine: say who with --answers NAME")
 
 
 def _log() -> Path:
@@ -124,7 +124,7 @@ def _try_as_host(fleet: FleetSettings) -> None:
                 await bus.create(js, str(fleet.url))
             except TimeoutError as error:  # so a server that refuses is heard
                 todo = f"as a user who may: stallkit fleet create {fleet.url}"
-                raise bus.BusError(str(fleet.url), "the buckets of stallkit are not there", todo) from error
+                raise bus.BusError(str(fleet.url), "stallkit's buckets do not exist", todo) from error
             await bus.bucket(js, STATE).put(f"{fleet.name}.host", beat)
         await bus.check_version(js, str(fleet.url))
 

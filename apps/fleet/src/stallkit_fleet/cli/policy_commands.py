@@ -64,7 +64,7 @@ def key_command(file: Path) -> None:
 @click.option("--note", default="", help="A note for the list.")
 @CONFIG
 def put_command(file: Path, key: Path, note: str, config: Path | None) -> None:
-    """Sign a policy file, and give it to the hosts as the next version.
+    """Sign a policy file, and give it to the hosts.
 
     \b
     Exit codes: 0 the bus has it; 1 it is no policy, or the bus fails.
@@ -137,7 +137,7 @@ def list_command(config: Path | None, as_json: bool) -> None:
         print_json({"version": 1, "versions": rows, "hosts": hosts})
         return
     if not versions:
-        click.echo("no policy was handed out: stallkit fleet policy put FILE --key FILE")
+        click.echo("no policy is on the bus: stallkit fleet policy put FILE --key FILE")
     else:
         cells = [
             [str(one.version), f"{datetime.fromtimestamp(one.at):%Y-%m-%d %H:%M}", one.by, one.note] for one in versions

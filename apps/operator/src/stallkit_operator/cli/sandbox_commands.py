@@ -118,7 +118,7 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
     there = [str(one) for one in texts if one != proxies and one.exists()]
     there += [f"[{name}] of {proxies}"] if proxies.exists() and name in read_proxies(proxies) else []
     if there:
-        raise click.UsageError(f"{there[0]} is there already: take it away, or give another name")
+        raise click.UsageError(f"{there[0]} exists already: move it away, or give another name")
     for one in (proxies.parent, folder.parent, folder, folder / "tmp"):
         private.folder(one)
     for one, text in texts.items():

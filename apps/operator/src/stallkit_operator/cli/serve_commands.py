@@ -100,7 +100,7 @@ def stuck_serve_command(
         for name in (one for one in sandboxes if one not in served.failed):
             mounts(name)
         if not sandboxes and everything:
-            click.echo("no sandbox was started from a manifest yet: each that is will be served")
+            click.echo("no sandbox was started from a manifest yet: each is served once it starts")
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
 

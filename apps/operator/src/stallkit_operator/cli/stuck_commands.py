@@ -85,7 +85,7 @@ class ItemRef(_Ref):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
         found = item_ref(str(value))
         if found is None:
-            self.fail(f"{value!r} is no number that stallkit stuck list has: write 3, or 3@2", param, ctx)
+            self.fail(f"{value!r} is not in stallkit stuck list: write 3, or 3@2", param, ctx)
         return found
 
 

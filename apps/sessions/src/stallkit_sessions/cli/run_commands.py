@@ -185,7 +185,7 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
         named: dict[str, str] = choose(hook, webhook)
         return named
     if hook or webhook:
-        raise click.UsageError("stallkit-supervisor tells others of events, and is not installed")
+        raise click.UsageError("stallkit-supervisor passes events on, and is not installed")
     return {}
 
 

@@ -222,9 +222,7 @@ def start_command(
     if manifest is not None:
         start_manifest = offered("start_manifest")
         if start_manifest is None:
-            raise click.UsageError(
-                "--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator"
-            )
+            raise click.UsageError("--manifest needs stallkit-operator; pip install stallkit-operator")
         start_manifest(ctx, manifest, (int(columns[1]), int(columns[2])))
     if name is None or not words:
         raise click.UsageError("give NAME -- COMMAND..., or --manifest FILE")

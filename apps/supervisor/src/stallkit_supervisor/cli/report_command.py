@@ -73,7 +73,7 @@ def summarise(
     if target is not None:
         name = target.removeprefix("tmux:")
         if name not in report.sessions and name not in reported(reader.events(0.0)).sessions:
-            raise UnknownName("report", name, "the log tells of no such session", "stallkit report --all lists them")
+            raise UnknownName("report", name, "the log has no such session", "stallkit report --all lists them")
         report.sessions = {one: found for one, found in report.sessions.items() if one == name}
     print_report(report, reader.unreadable, everything, as_json, stderr)
     if reader.unreadable:

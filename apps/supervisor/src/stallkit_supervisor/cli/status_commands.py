@@ -316,7 +316,7 @@ def release_command(ctx: click.Context, target: str) -> None:
     why, stop = released
     say(shown(target, f": released, after {why}"))
     if stop is not None:
-        click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)
+        click.echo(shown(f"stallkit: {stop} was not written for it, and blocks its keys until you remove it"), err=True)
 
 
 # --- ``stallkit mute`` and ``unmute`` ---
@@ -339,7 +339,7 @@ def mute_command(target: str, for_s: float | None) -> None:
         target = watched_as(target, known_to(store))
         store.mute(target, until)
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
-    say(shown(target, f": nobody is told of it until {till}"))
+    say(shown(target, f": no notices about it until {till}"))
 
 
 @click.command("unmute")
@@ -354,4 +354,4 @@ def unmute_command(target: str) -> None:
     with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
         store.unmute(target)
-    say(shown(target, ": a person is told of it"))
+    say(shown(target, ": its notices are sent again"))
