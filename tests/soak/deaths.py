@@ -32,7 +32,7 @@ from terminals import wait_for
 from soak.parts import Figure, Part, Run, Tally
 from stallkit.transports.tmux.identity import Identity
 
-# Why a code cannot be known there; what each container runtime says was measured (docs/container-runtimes.md).  Any
+# Why a code cannot be known there; what each container runtime says was measured (docs/sessions.md).  Any
 # other *unknown* is a miss.
 UNKNOWABLE = {
     "255, and gone": "255 is also what engines write where they do not know, and there is no inspect to confirm it",
@@ -523,7 +523,7 @@ def _daemon_round(stage: Stage, number: int, short: bool) -> None:
     for scene, _, bed in there:
         record = _recorded(stage, bed.session)
         judged = scene
-        if how.back and scene.truth is None:  # the new daemon ends what runs, as docs/container-runtimes.md has it
+        if how.back and scene.truth is None:  # the new daemon ends what runs, as docs/sessions.md has it
             judged = evolve(scene, truth=143, unknowable="daemon killed")
         _judge(stage, judged, bed.session, record, watched=True)
         told.append((scene, bed, record))

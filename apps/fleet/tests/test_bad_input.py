@@ -115,7 +115,7 @@ def test_credentials(guarded: Bus, host: Hosts) -> None:
     open_to_all = a.credentials("a")
     Path(open_to_all).chmod(0o644)
     refused(a, guarded.url, "others can read these credentials; chmod 600", "--credentials", open_to_all)
-    refused(a, guarded.url, "the buckets of stallkit are not there", "--credentials", a.credentials("a"))
+    refused(a, guarded.url, "stallkit's buckets do not exist", "--credentials", a.credentials("a"))
 
 
 def test_buckets_of_another_version(bus: Bus, host: Hosts) -> None:

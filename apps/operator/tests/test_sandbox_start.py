@@ -307,7 +307,9 @@ def test_one_endpoint_serves_all_also_those_that_start_later(sandboxes: Sandboxe
         (house.folder / name).mkdir()
     with subprocess.Popen([house.command, "sandbox", "serve", "--all"], stdout=subprocess.PIPE, text=True) as waiting:
         assert waiting.stdout is not None
-        assert waiting.stdout.readline() == "no sandbox was started from a manifest yet: each that is will be served\n"
+        assert (
+            waiting.stdout.readline() == "no sandbox was started from a manifest yet: each is served once it starts\n"
+        )
         waiting.terminate()
     assert waiting.returncode == 0
     start(sandboxes, house, manifest(house.work))

@@ -217,9 +217,7 @@ async def check_version(js: JetStreamContext, url: str) -> None:
     try:
         entry = await bucket(js, POLICY).get(ABOUT_KEY)
     except nats.js.errors.NotFoundError as error:
-        raise BusError(
-            url, "the buckets of stallkit are not there", "stallkit fleet join, as a user who may"
-        ) from error
+        raise BusError(url, "stallkit's buckets do not exist", "stallkit fleet join, as a user who may") from error
     about = (entry.value or b"").decode("utf-8", "replace")
     if about != ABOUT:
         why = f"its buckets are of another version: {about[:40]!r}, this is {ABOUT!r}"

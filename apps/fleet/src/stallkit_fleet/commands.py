@@ -5,7 +5,7 @@ from __future__ import annotations
 from stallkit.cli.command_set import CommandSet
 
 COMMANDS = CommandSet(
-    {"fleet": ("stallkit_fleet.cli.fleet_commands", "many machines: one list, one queue, one policy")},
+    {"fleet": ("stallkit_fleet.cli.fleet_commands", "one list, one queue, one policy for many machines")},
     printed="stallkit_fleet.printed:PRINTED",
     offers={
         "settings": "stallkit_fleet.settings:Settings",

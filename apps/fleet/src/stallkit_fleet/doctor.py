@@ -66,12 +66,12 @@ async def _of_host(client: Client, fleet: FleetSettings, found: FleetView, host:
     if not host.alive:
         ago = max(0.0, time.time() - host.heard)  # if none is heard, nobody knows the server's clock
         if facts.get("run") == "joined":
-            say("it joined, and sends nothing", "start stallkit watch or supervise there")
+            say("it joined, and sends nothing", "start stallkit watch there")
             return wrong
         if facts.get("ended"):
-            say("its supervisor ended as it was asked to", "start stallkit watch or supervise there")
+            say("its supervisor was stopped", "start stallkit watch there")
             return wrong
-        say(f"it was last heard {ago:.0f} s ago", "see there: is the machine up? does stallkit watch or supervise run?")
+        say(f"it was last heard {ago:.0f} s ago", "check there: is the machine up? does stallkit watch run?")
         return wrong
     skew = float(facts.get("at") or 0.0) - host.heard
     if abs(skew) > SKEW_S:

@@ -351,7 +351,7 @@ class Link:
                 answer = Answer.read(request)
                 self.offers.take(answer.offer, operator, now)
                 return await asyncio.to_thread(self._answered, answer, operator)
-        raise NotTaken("it asks for nothing that this host knows: update stallkit-fleet")
+        raise NotTaken("this host does not know this request: update stallkit-fleet")
 
     def _answered(self, answer: Answer, operator: str) -> dict[str, Any]:
         """Carry it out as `stallkit stuck` does, if the item is still as it was shown."""
@@ -362,7 +362,7 @@ class Link:
         with closing(Queue(queue_file())) as queue:
             item = queue.item(answer.item)
             if item.open and item.action != answer.action:
-                raise NotTaken("what is asked is not what was shown to you: nothing was done; look again")
+                raise NotTaken("the question changed since it was shown to you: nothing was done; look again")
             who = Who(operator, "fleet")
             reach = partial(_reached, options=self.options)
             done = carry_out(queue, order, who, self.engine, reach, answer.revision, manifests_log().append)

@@ -211,7 +211,7 @@ class Offers:
     def take(self, offer: str, operator: str, now: float) -> None:
         """Use it up.  Raises NotTaken."""
         if offer in self._used:
-            raise NotTaken("it was sent before: nothing was done again")
+            raise NotTaken("it was sent before: nothing more was done")
         found = self._open.pop(offer, None)
         if found is None or found[0] != operator:
             raise NotTaken("this host made no such offer to you: nothing was done")

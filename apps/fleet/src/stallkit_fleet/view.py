@@ -248,7 +248,7 @@ async def _entries(js: JetStreamContext, name: str) -> AsyncGenerator[tuple[str,
                 yield None
             message = await _next(subscription, waits=got >= there)
             if message.metadata.sequence.consumer != got + 1:
-                raise bus.BusError(name, "what changes came too fast, and some was missed", "it is read again")
+                raise bus.BusError(name, "changes came too fast, and some were missed", "it reads all again")
             taken = (message.headers or {}).get("KV-Operation") in ("DEL", "PURGE")
             key, at = message.subject.removeprefix(f"$KV.{name}."), message.metadata.timestamp.timestamp()
             yield key, None if taken else message.data, at

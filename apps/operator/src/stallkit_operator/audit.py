@@ -210,8 +210,8 @@ def _verified(path: Path, head: Head, data: bytes, known: tuple[int, str] | None
     return Report(path, found, tuple(sorted(findings, key=lambda one: one.line)), tuple(notes), tuple(events))
 
 
-_UNREAD = "it is not as it was written: no event can be read"
-_NOT_TORN = "it tells of torn lines that are not there"
+_UNREAD = "it was altered: no event can be read"
+_NOT_TORN = "it names torn lines that do not exist"
 
 
 def _wrong(event: Mapping[str, Any], number: int, previous: str) -> Iterator[str]:
@@ -229,7 +229,7 @@ def _at_head(head: Head, hashes: list[str], size: int, notes: list[str]) -> Iter
         missing, cut = max(head.lines - lines, 0), max(head.size - size, 0)
         yield Finding(lines + bool(missing), f"cut off: {missing} lines, {cut} bytes are missing at the end")
     elif hashes[head.lines] != head.last:
-        yield Finding(head.lines, "it is not as it was written: its hash is not that of the head")
+        yield Finding(head.lines, "it was altered: its hash is not that of the head")
     elif lines > head.lines:
         notes.append(f"the head knows {head.lines} of {lines} lines: a writer was killed")
 

@@ -6,11 +6,11 @@ from stallkit.cli.command_set import CommandSet
 
 COMMANDS = CommandSet(
     {
-        "attach": ("stallkit_sessions.cli.run_commands", "look at a run in the background, and answer it"),
+        "attach": ("stallkit_sessions.cli.run_commands", "look at a run in the background, or answer it"),
         "list": ("stallkit_sessions.cli.session_commands", "list the sessions that stallkit started"),
         "output": ("stallkit_sessions.cli.session_commands", "print the last lines of a session, or how it ended"),
         "run": ("stallkit_sessions.cli.run_commands", "run a command until it ends or needs input"),
-        "start": ("stallkit_sessions.cli.session_commands", "start a command in a tmux session, to explain its end"),
+        "start": ("stallkit_sessions.cli.session_commands", "start a command in a tmux session, and record its end"),
         "stop": ("stallkit_sessions.cli.session_commands", "end sessions, and record how they ended"),
     },
     printed="stallkit_sessions.printed:PRINTED",

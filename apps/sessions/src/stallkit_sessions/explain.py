@@ -2,7 +2,7 @@
 
 This is the only place that trusts an exit code, and only from a witness that knows it.  The runtime of a container goes
 before the client in the pane: a detached client exits with 0 while the container runs on, one that lost its daemon with
-125, one that got a signal with 128 and more (each runtime's codes: docs/container-runtimes.md).
+125, one that got a signal with 128 and more (each runtime's codes: docs/sessions.md).
 
 An end stays unexplained for a moment: tmux learns an exit status after the terminal closed, a container runtime reports
 a container's end after its client's, and the client that waits with a tmux server ends after the sessions are gone.  A

@@ -76,7 +76,7 @@ class SecretPipe:
         self.path = f"{proc}/{os.getpid()}/fd/{self._reads}"  # where processes of this user can open it
         try:
             if not Path(self.path).exists():
-                why = "its variables need /proc, to be given unseen"
+                why = "stallkit needs /proc to pass its variables unseen"
                 raise StartRefused(name, why, "leave out --env and --env-file")
             self._fill(writes, os.fsencode(text))
         except BaseException:

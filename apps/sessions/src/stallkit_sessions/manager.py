@@ -93,9 +93,9 @@ class Sessions:
         if engine not in _ENGINES or bool(image) != (engine in (DOCKER, PODMAN)):
             raise ValueError("engine must be docker or podman with an image, or bwrap without one")
         if hooks and engine is not None:
-            raise ValueError("hooks are of agents that run in no container and no sandbox: leave one of both out")
+            raise ValueError("hooks do not work in a container or sandbox: leave out one of the two")
         if askpass and engine is not None:
-            raise ValueError("askpass is for programs of this machine: a container or sandbox does not reach stallkit")
+            raise ValueError("askpass does not work in a container or sandbox: they do not reach stallkit")
         if isinstance(env, Variables):
             variables = env
         else:

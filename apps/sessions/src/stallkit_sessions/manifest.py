@@ -91,7 +91,7 @@ class Manifest:
             return None
         if self.reaches == "none":
             return "its network is none: it reaches none of its proxies"
-        return f"its network is {self.reaches}: what does not ask its proxies may pass them by"
+        return f"its network is {self.reaches}: a program can bypass its proxies"
 
 
 def read_manifest(content: bytes | str, path: str) -> Manifest:

@@ -18,7 +18,7 @@ def ensure(folder: Path | None = None) -> None:
     folder = (folder or state_dir()).absolute()
     if held(folder):
         return
-    todo = "sessions are watched by the commands alone until it starts"
+    todo = "until it starts, only commands look at sessions"
     try:
         private.folder(folder)
         daemon.start("stallkit_sessions.monitor", str(folder), log=folder / LOG)

@@ -177,11 +177,11 @@ def _check(manifest: Manifest, tmux_socket: str | None, writable: Sequence[str])
     named += [("tools", one) for one in manifest.tools] + [("skills", one) for one in manifest.skills]
     for key, path in [*named, *(("env_files", one) for one in manifest.env_files)]:
         if why := why_replaceable(path, writable):
-            raise StartRefused(manifest.name, f"{path} ({key}): {why}", "name one outside of what a sandbox can write")
+            raise StartRefused(manifest.name, f"{path} ({key}): {why}", "name one that no sandbox can write")
     for key, path in named:
         if why := why_private(path, places) or (None if _is_known(key, path) else why_hidden(path)):
             why = f"its manifest mounts {path} ({key}): {why}"
-            raise StartRefused(manifest.name, why, "mount something that holds nothing of that")
+            raise StartRefused(manifest.name, why, "mount something without private files")
         try:
             is_folder = stat.S_ISDIR(Path(path).stat().st_mode)
         except OSError as error:
@@ -192,7 +192,7 @@ def _check(manifest: Manifest, tmux_socket: str | None, writable: Sequence[str])
         for place in map(_real, writable_of(manifest)):
             if place == local or place in local.parents or local in place.parents:
                 why = f"its repository {local} could be written by the sandbox itself, whose hooks would run here"
-                raise StartRefused(manifest.name, why, "name one outside of what it can write")
+                raise StartRefused(manifest.name, why, "name one that it cannot write")
 
 
 def _is_known(key: str, path: str) -> bool:

@@ -508,7 +508,7 @@ class SafeDir:
             raise
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ValueError(f"{os.fsdecode(name)} is no plain file by now")
+                raise ValueError(f"{os.fsdecode(name)} is no longer a plain file")
             yield file
 
     def write(self, name: bytes, content: bytes, mode: str) -> bool:

@@ -186,7 +186,7 @@ def ended_here(file: Path, target: str, options: Options) -> ExitRecord | None:
     if known is None or not known.session.command or not _is_on(known.session, options):
         return None
     if isinstance(known, RunningSession):
-        raise StartRefused(known.session.name, "it has not ended, as far as is known", "look at it: stallkit list")
+        raise StartRefused(known.session.name, "it may still run", "look at it: stallkit list")
     return known
 
 
@@ -366,7 +366,7 @@ class Recoverer:
         if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
             return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows
         if observed(verdict) != was:
-            return f"it is no longer what was seen: {verdict.reasons[-1]}"
+            return f"it changed after the look: {verdict.reasons[-1]}"
         again = policy.decide(verdict, Scene.of(seen))
         if isinstance(decision, Press | Choose | Send) and again != decision:
             if not (seen.kernel and seen.kernel.readers):
@@ -425,7 +425,7 @@ class Recoverer:
     def _reopening(self, transport: Transport) -> _Reopening | str:
         """How the agent that hangs there can be ended and started again; or why not, in words."""
         if not isinstance(transport, Moving):
-            return "its transport does not tell who reads while its screen moves"
+            return "its transport does not say who reads while its screen moves"
         try:
             before = transport.capture_moving()
             self.sleep(MOVES_S)
@@ -439,7 +439,7 @@ class Recoverer:
         known = verdict.detection.words.resumable(verdict.agents or ())
         process = _process(known[0].name, verdict.match.pack, now.kernel or KernelFacts()) if len(known) == 1 else None
         if process is None or now.elsewhere:
-            return "which process is the agent is not known for sure"
+            return "it is not certain which process is the agent"
         agent, session = known[0], session_of(verdict, known[0]) or session_shown(now.screen.text, known[0])
         if session is None:
             return "the id of its session is unknown: neither its own report nor its screen names one"
@@ -449,7 +449,7 @@ class Recoverer:
             return str(error)
         command = resume_command(given or _command_line(process.pid, agent.name), agent, session)
         if command is None:
-            return "how it was started is not wholly understood, so how it goes on is unknown"
+            return "it is not clear how it was started, so how to resume it is unknown"
         return _Reopening(agent.name, process, session, command)
 
     def _reopen(self, how: _Reopening, transport: Transport, name: str, directory: Path | None) -> Outcome:

@@ -66,7 +66,7 @@ def idle_shell(seen: Snapshot, echoes: bool = False) -> IdleShell | str:
     if name not in _WAITS:
         return f"{who} is in the foreground, none of the shells {', '.join(_WAITS)}"
     if not (shell.interactive and _takes_commands(shell.pid)):
-        return f"{who} runs a script, as far as its command line tells"
+        return f"{who} runs a script, judging by its command line"
     if kernel.background is None or not kernel.complete or kernel.readers is None:
         return f"whether {who} reads a command, and has no other job, is unknown"
     others = [one for one in (*kernel.members, *kernel.below, *kernel.background) if one.pid != shell.pid]
@@ -308,7 +308,7 @@ def _line(seen: Snapshot, echoes: bool = False) -> _Line | str:
     if isinstance(shell, str):
         return shell
     if prompt is None:
-        return "what stands before the cursor is no prompt alone: a command may be half typed there"
+        return "there is more than a prompt before the cursor: a command may be half typed"
     return _Line(shell, prompt, seen)
 
 

@@ -143,7 +143,7 @@ class _Answers:
     def _verdict(self, target: str) -> dict[str, Any]:
         watched = self._supervisor.sessions.get(target)
         if watched is None:
-            raise NotAnswered("verdict", target, "it is not watched here", "see stallkit status for what is")
+            raise NotAnswered("verdict", target, "it is not watched here", "stallkit status lists what is")
         said = unstructure(watched.verdict) if watched.verdict else None
         return {"version": 1, "session": self._row(watched), "verdict": said}
 

@@ -46,7 +46,7 @@ from stallkit_supervisor.session_state import (
 )
 
 _PROMPTS = (Need.WAITS, Need.ASKS, Need.FAILED)  # they are the same whatever moves beside them
-NO_COMMAND = "no [restart] command is configured, so nothing is started again"
+NO_COMMAND = "no [restart] command is set, so nothing is restarted"
 
 
 # --- what was done, and what a person says ---

@@ -383,7 +383,7 @@ def test_each_client_is_shown_a_message_and_the_window_is_marked(panes: Server, 
         seat.press("x")  # it ends the message, and reaches the program
         seat.sees("0:first", "1:second (asks)")
         wait_for(lambda: "x" in panes.tmux("capture-pane", "-p", "-t", "one:0"), "the key in the pane")
-        assert tmux.deliver(said("cleared", target="tmux:one:1.0")) == "the mark is taken away"
+        assert tmux.deliver(said("cleared", target="tmux:one:1.0")) == "the mark is removed"
         wait_for(lambda: "asks" not in seat.status, "the mark's end")
         text = "#{pid} #(id) #[fg=red] 100% %H:%M ; $HOME 'a' \"b\""  # nothing in it is a format or a style
         tmux.deliver(said(what="waits", line=text))
@@ -406,7 +406,7 @@ def test_marks_stay_while_a_pane_of_the_window_needs_somebody_and_none_is_left(p
     assert marks() == ["asks"]
     assert tmux.deliver(said(target="other:elsewhere")) == "no client is attached"
     assert tmux.deliver(said(target="tmux:none", what="gone")) == "no client is attached"
-    assert tmux.deliver(said("cleared", target="tmux:none")) == "no mark to take away"
+    assert tmux.deliver(said("cleared", target="tmux:none")) == "no mark to remove"
     panes.tmux("split-window", "-t", "one:0", "cat")
     for target in ("tmux:one:0.0", "tmux:one:0.1"):
         tmux.deliver(said(target=target, what="waits"))

@@ -13,14 +13,14 @@ from stallkit_wrap.relay.terminals import end_as
 
 @click.command("wrap", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True)
-@click.option("--no-judge", is_flag=True, help="Say nothing of a program that says nothing of itself.")
+@click.option("--no-judge", is_flag=True, help="Do not judge the screen of a program that reports nothing.")
 @click.pass_context
 def wrap_command(ctx: click.Context, words: tuple[str, ...], no_judge: bool) -> None:
-    """Run COMMAND in this terminal, and let all who look know its status.
+    """Run COMMAND in this terminal, and report its status to whoever looks.
 
-    Keys, colours, images, size, signals and job control pass as they are.  A program that can report its status (OSC
-    7501) is answered, so that it does; of one that cannot, stallkit says it: to this terminal by OSC 7501, and to
-    `stallkit check` and `watch` (docs/wrap.md).
+    Keys, colours, images, size, signals and job control pass unchanged.  A program that can report its status (OSC
+    7501) gets an answer, so it does.  For any other, stallkit judges the screen and reports the status: to this
+    terminal by OSC 7501, and to `stallkit check` and `watch` (docs/wrap.md).
 
     \b
     Exit codes: COMMAND's own (128 + N after signal N); 127 it could not be started.

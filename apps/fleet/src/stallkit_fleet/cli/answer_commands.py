@@ -61,7 +61,7 @@ def _place(host: str) -> str:
 
 @click.group("stuck")
 def stuck_command() -> None:
-    """List what waits for a person on all hosts.
+    """List what waits for you on all hosts.
 
     \b
     Example:    stallkit fleet stuck list
@@ -72,7 +72,7 @@ def stuck_command() -> None:
 @CONFIG
 @JSON
 def list_command(config: Path | None, as_json: bool) -> None:
-    """List what waits for a person on all hosts, the oldest first.
+    """List what waits for you on all hosts, the oldest first.
 
     \b
     Exit codes: 0 listed; 1 the bus fails, or this machine is in no fleet.
@@ -95,7 +95,7 @@ def list_command(config: Path | None, as_json: bool) -> None:
 @CONFIG
 @JSON
 def show_command(ref: tuple[str, int, int | None], config: Path | None, as_json: bool) -> None:
-    """Show what a host asks, whole, and how it can be answered.
+    """Show all of what a host asks, and how you can answer.
 
     \b
     Exit codes: 0 shown; 1 the bus fails; 64 usage, or there is no such item.
@@ -164,8 +164,8 @@ reply_command = _command(
     "reply", "Answer with an option or a text.  An option is one that `show` lists, by its id or name.  An agent gets "
     "a text as it is; at a prompt it is typed; - is standard input.", _TEXT, "build-1/3 2",
 )  # fmt: skip
-approve_command = _command("approve", "Allow it this once.  One option has to say so.", None, "build-1/3")
+approve_command = _command("approve", "Allow it this once, if exactly one option does.", None, "build-1/3")
 decline_command = _command(
-    "decline", "Reject it, or take it off the list.  A prompt is rejected by the one option that says so.",
+    "decline", "Reject it, or take it off the list.  A prompt needs exactly one option that rejects.",
     click.Argument(["words"], nargs=-1, metavar="[WHY]..."), "build-1/3 not on this branch",
 )  # fmt: skip

@@ -45,8 +45,8 @@ _HEAD = ("host", "session", "state", "since", "asks")
 def fleet_command() -> None:
     """Many machines: one list, one queue, one policy, over NATS JetStream (docs/fleet.md).
 
-    Each machine that joins sends what its sessions do, and takes answers from the operators that it names.  Without the
-    bus it goes on as before, and sends later what happened.
+    Each machine that joins reports what its sessions do, and takes answers from the operators that it names.  If the
+    bus fails, it works as before and reports later.
 
     \b
     Exit codes: 0; 1 the bus or a host fails, or the settings do; 2 nothing was pressed, something waits or is wrong;
@@ -57,14 +57,14 @@ def fleet_command() -> None:
 
 @fleet_command.command("join")
 @click.argument("url")
-@click.option("--host", default="", metavar="NAME", help="What this machine is called there; else its own name.")
-@click.option("--credentials", type=click.Path(path_type=Path), help="The file by which this host logs in.")
-@click.option("--operator", default="", metavar="NAME", help="What you are called there; else your user's name.")
-@click.option("--operator-credentials", type=click.Path(path_type=Path), help="The file by which you log in.")
-@click.option("--ca", type=click.Path(path_type=Path), help="The certificates of the server's authority.")
-@click.option("--answers", "operators", multiple=True, metavar="NAME", help="Who may answer what this host asks.")
-@click.option("--policy-key", metavar="KEY", help="Take policies that this public key signed.")
-@click.option("--ceiling", default="careful", metavar="POLICY", help="What such a policy may do at most.")
+@click.option("--host", default="", metavar="NAME", help="This machine's name in the fleet. [default: its own]")
+@click.option("--credentials", type=click.Path(path_type=Path), help="File with which this host logs in.")
+@click.option("--operator", default="", metavar="NAME", help="Your name in the fleet. [default: your user's]")
+@click.option("--operator-credentials", type=click.Path(path_type=Path), help="File with which you log in.")
+@click.option("--ca", type=click.Path(path_type=Path), help="File with the certificates of the server's authority.")
+@click.option("--answers", "operators", multiple=True, metavar="NAME", help="An operator who may answer this host.")
+@click.option("--policy-key", metavar="KEY", help="Take policies signed with this public key.")
+@click.option("--ceiling", default="careful", metavar="POLICY", help="Never let such a policy do more than this one.")
 def join_command(
     url: str,
     host: str,
@@ -78,11 +78,11 @@ def join_command(
 ) -> None:
     """Make this machine a host of the fleet at URL.
 
-    The bus is tried, then [fleet] is written to your own settings.  Restart `stallkit watch` or `supervise` afterwards:
-    it is what sends.
+    It tries the bus, then writes [fleet] to your own settings.  Restart `stallkit watch` afterwards: it reports to the
+    bus.
 
     \b
-    Exit codes: 0 joined; 1 it could not be reached, or refuses, and nothing was written; 64 usage.
+    Exit codes: 0 joined; 1 the bus cannot be reached, or refuses, and nothing was written; 64 usage.
     Example:    stallkit fleet join tls://bus:4222 --credentials c.creds
     """
     logins = _path(credentials), operator, _path(operator_credentials), _path(ca)
@@ -99,7 +99,7 @@ def join_command(
     where = _write(fleet)
     say(f"{fleet.name} is a host of {url}, as written in {shown(where)}; start stallkit watch or supervise again")
     if not operators:
-        note("nobody may answer from afar: say who by --answers NAME")
+        note("nobody may answer from another machine: say who with --answers NAME")
 
 
 def _log() -> Path:
@@ -124,7 +124,7 @@ def _try_as_host(fleet: FleetSettings) -> None:
                 await bus.create(js, str(fleet.url))
             except TimeoutError as error:  # so a server that refuses is heard
                 todo = f"as a user who may: stallkit fleet create {fleet.url}"
-                raise bus.BusError(str(fleet.url), "the buckets of stallkit are not there", todo) from error
+                raise bus.BusError(str(fleet.url), "stallkit's buckets do not exist", todo) from error
             await bus.bucket(js, STATE).put(f"{fleet.name}.host", beat)
         await bus.check_version(js, str(fleet.url))
 
@@ -133,15 +133,15 @@ def _try_as_host(fleet: FleetSettings) -> None:
 
 @fleet_command.command("create")
 @click.argument("url")
-@click.option("--credentials", type=click.Path(path_type=Path), help="The file by which you log in.")
-@click.option("--ca", type=click.Path(path_type=Path), help="The certificates of the server's authority.")
+@click.option("--credentials", type=click.Path(path_type=Path), help="File with which you log in.")
+@click.option("--ca", type=click.Path(path_type=Path), help="File with the certificates of the server's authority.")
 def create_command(url: str, credentials: Path | None, ca: Path | None) -> None:
     """Make the stream and the buckets of a fleet on a server.
 
-    It takes a user who may; what is there stays.  On a server without users the first `join` does the same.
+    Log in as a user who may create them; existing ones stay.  On a server without users the first `join` does the same.
 
     \b
-    Exit codes: 0 they are there; 1 the server cannot be reached, or refuses; 64 usage.
+    Exit codes: 0 they exist; 1 the server cannot be reached, or refuses; 64 usage.
     Example:    stallkit fleet create tls://bus:4222 --credentials ~/admin.creds
     """
     try:
@@ -208,7 +208,7 @@ def _write(fleet: FleetSettings | None) -> str:
 def list_command(config: Path | None, as_json: bool) -> None:
     """List the sessions of all hosts.
 
-    Those that need somebody are first.  A host that is silent is unreachable, whatever its sessions did last.
+    Those that need you come first.  A silent host is listed as unreachable, whatever its sessions did last.
 
     \b
     Exit codes: 0 listed; 1 the bus fails, or this machine is in no fleet.
@@ -240,7 +240,7 @@ def print_list(found: view.FleetView) -> None:
 
 
 @fleet_command.command("watch")
-@click.option("--for", "for_s", type=Duration(above=True), help="End after so long; else watch until Ctrl-C.")
+@click.option("--for", "for_s", type=Duration(above=True), help="End after this long. [default: at Ctrl-C]")
 @CONFIG
 @JSON
 def watch_command(for_s: float | None, config: Path | None, as_json: bool) -> None:
@@ -278,13 +278,13 @@ def _line(one: FleetEvent, as_json: bool) -> str:
 @fleet_command.command("report")
 @click.argument("where", required=False, metavar="[HOST[/SESSION]]")
 @click.option("--since", default="12h", show_default=True, metavar="WHEN", help="A span, 22:00, or a date and time.")
-@click.option("--all", "everything", is_flag=True, help="Every session, also those of which there is nothing to tell.")
+@click.option("--all", "everything", is_flag=True, help="Every session, also those to which nothing happened.")
 @CONFIG
 @JSON
 def report_command(where: str | None, since: str, everything: bool, config: Path | None, as_json: bool) -> None:
-    """Tell what happened on all hosts, one, or to one session.
+    """Report what happened on all hosts, on one, or to one session.
 
-    It is what `stallkit report` tells of this machine.
+    It says what `stallkit report` says of one machine.
 
     \b
     Exit codes: 0 nothing waits; 1 the bus fails; 2 something still waits, as far as the bus knows; 64 usage.
@@ -315,7 +315,7 @@ def report_command(where: str | None, since: str, everything: bool, config: Path
 def doctor_command(ctx: click.Context, config: Path | None, as_json: bool) -> None:
     """Say what is wrong between here and each host.
 
-    A line each, with what to do: clock, version, rights, lag, policy.
+    It checks clock, version, rights, lag and policy, and says what to do.
 
     \b
     Exit codes: 0 nothing is wrong; 1 the settings name no fleet; 2 something is wrong.

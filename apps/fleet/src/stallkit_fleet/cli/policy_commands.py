@@ -28,9 +28,9 @@ _KEY = click.option("--key", "key", required=True, type=click.Path(path_type=Pat
 
 @click.group("policy")
 def policy_command() -> None:
-    """Hand out one policy to all hosts that take it.
+    """Give one policy to all hosts that take it.
 
-    A host takes it if its own settings name the key that signed it, and never above the ceiling that they name.
+    A host takes it if its own settings name the key that signed it, and never lets it exceed their ceiling.
 
     \b
     Example:    stallkit fleet policy put night.toml --key ~/policy.key
@@ -42,7 +42,7 @@ def policy_command() -> None:
 def key_command(file: Path) -> None:
     """Make a key for policies.
 
-    The secret one is in FILE, which only you can read; the public one is printed, for the hosts.
+    The secret key goes into FILE, which only you can read; the public key is printed, for the hosts.
 
     \b
     Exit codes: 0 made; 1 the file is there already, or cannot be written.
@@ -61,13 +61,13 @@ def key_command(file: Path) -> None:
 @policy_command.command("put")
 @click.argument("file", type=click.Path(path_type=Path))
 @_KEY
-@click.option("--note", default="", help="A word on it, for the list.")
+@click.option("--note", default="", help="A note for the list.")
 @CONFIG
 def put_command(file: Path, key: Path, note: str, config: Path | None) -> None:
-    """Sign a policy file, and hand it out as the next version.
+    """Sign a policy file, and give it to the hosts.
 
     \b
-    Exit codes: 0 it is handed out; 1 it is no policy, or the bus fails.
+    Exit codes: 0 the bus has it; 1 it is no policy, or the bus fails.
     Example:    stallkit fleet policy put night.toml --key ~/policy.key
     """
     try:
@@ -84,10 +84,10 @@ def put_command(file: Path, key: Path, note: str, config: Path | None) -> None:
 @_KEY
 @CONFIG
 def rollback_command(version: int, key: Path, config: Path | None) -> None:
-    """Hand out an earlier version again, as the next one.
+    """Give the hosts an earlier version again, as the next one.
 
     \b
-    Exit codes: 0 it is handed out; 1 there is no such version, or the bus fails.
+    Exit codes: 0 the bus has it; 1 there is no such version, or the bus fails.
     Example:    stallkit fleet policy rollback 3 --key ~/policy.key
     """
     fleet = fleet_of(config)
@@ -137,7 +137,7 @@ def list_command(config: Path | None, as_json: bool) -> None:
         print_json({"version": 1, "versions": rows, "hosts": hosts})
         return
     if not versions:
-        click.echo("no policy was handed out: stallkit fleet policy put FILE --key FILE")
+        click.echo("no policy is on the bus: stallkit fleet policy put FILE --key FILE")
     else:
         cells = [
             [str(one.version), f"{datetime.fromtimestamp(one.at):%Y-%m-%d %H:%M}", one.by, one.note] for one in versions

@@ -22,10 +22,10 @@ _OWN = ("version", "n", "previous", "torn", "diff")
 
 @click.group("audit", short_help="Show what persons changed, and prove that all of it is there.", cls=VerbGroup)
 def audit_command() -> None:
-    """Show what persons changed at proxies, manifests and gates, and prove that no line is altered or missing.
+    """Show what people changed at proxies, manifests and gates, and check that no line is altered or missing.
 
     A LOG is a file, or the name of one in the audit directory: cred-proxy-web, pipelock-web, manifests, waivers.
-    Without one, all of them.
+    Without LOG: all of them.
 
     \b
     Example:    stallkit sandbox audit verify
@@ -34,14 +34,14 @@ def audit_command() -> None:
 
 @audit_command.command("verify")
 @_LOGS
-@click.option("--noted", metavar="LINE:HASH", help="A line of this one log that was noted before must still be there.")
+@click.option("--noted", metavar="LINE:HASH", help="Check that this line, which you noted before, is still in the log.")
 @_JSON
 @click.pass_context
 def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None, as_json: bool) -> None:
-    """Find each line that was altered, is missing, or was cut off.
+    """Find lines that were altered, removed or cut off.
 
-    It prints LINE:HASH of each log's last line.  Noted elsewhere, and given with --noted later, that also finds a log
-    that was written anew as a whole.
+    It prints LINE:HASH of each log's last line.  Note it elsewhere: given with --noted later, it also finds a log that
+    was rewritten as a whole.
 
     \b
     Exit codes: 0 all of them are whole; 1 one cannot be read; 7 findings; 64 there is none of that name.
@@ -65,9 +65,9 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
 @audit_command.command("show")
 @_LOGS
 @click.option(
-    "-n", "--last", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many, the latest."
+    "-n", "--last", "count", type=click.IntRange(min=1), default=20, show_default=True, help="How many at most."
 )
-@click.option("--no-diff", is_flag=True, help="One row for each event.")
+@click.option("--no-diff", is_flag=True, help="Print one row for each event.")
 @_JSON
 def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool) -> None:
     """Show the latest events, the newest last.

@@ -33,7 +33,7 @@ from stallkit_operator.sandbox.sandbox_start import composer_of
 
 _SANDBOX = click.argument("sandbox")
 _REPLY = click.option(
-    "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice of it once it serves."
+    "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice once the proxy serves the change."
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
@@ -43,7 +43,7 @@ _RENEWED = "nothing was changed; reload the proxy, for a credential that you ren
 
 @click.group("routes", short_help="Edit what a sandbox reaches with credentials.", cls=VerbGroup)
 def routes_command() -> None:
-    """Edit what a sandbox reaches with credentials that it does not have: the routes of its credential proxy.
+    """Edit the routes of a sandbox's credential proxy: what it reaches with credentials that it never sees.
 
     \b
     Example:    stallkit sandbox routes edit web
@@ -52,7 +52,7 @@ def routes_command() -> None:
 
 @click.group("egress", short_help="Edit which hosts a sandbox reaches.", cls=VerbGroup)
 def egress_command() -> None:
-    """Edit which hosts a sandbox reaches: the list of its egress proxy.
+    """Edit the list of a sandbox's egress proxy: which hosts it reaches.
 
     \b
     Example:    stallkit sandbox egress edit web
@@ -66,7 +66,7 @@ def egress_command() -> None:
 @_JSON
 @click.pass_context
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
-    """Open the routes in $EDITOR; once saved they are checked, reloaded and tried.
+    """Open the routes in $EDITOR; after you save them, check, reload and try them.
 
     What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
     that is down is noted.  Everything is audited, without secrets: stallkit sandbox audit show.
@@ -80,13 +80,13 @@ def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, 
     _edit(ctx, sandbox, "routes", reply, as_json)
 
 
-@routes_command.command("reload", short_help="Have the proxy read a renewed credential; try the routes.")
+@routes_command.command("reload", short_help="Reload the proxy after you renewed a token; try the routes.")
 @_SANDBOX
 @_REPLY
 @_JSON
 @click.pass_context
 def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
-    """Have the credential proxy read its configuration again: after a token was renewed in a file of yours.
+    """Reload the credential proxy after you renewed a token in your own file.
 
     It is checked first, then reloaded, and each route is tried: one whose upstream is down or refuses its credential is
     noted.  It is audited: stallkit sandbox audit show.
@@ -107,7 +107,7 @@ def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None
 @_JSON
 @click.pass_context
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
-    """Open the list of hosts in $EDITOR; once saved it is checked, reloaded and tried.
+    """Open the list of hosts in $EDITOR; after you save it, check, reload and try it.
 
     What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
     is noted.  Everything is audited: stallkit sandbox audit show.
@@ -129,9 +129,9 @@ pipelock_command = egress_command
 @click.argument("category", type=click.Choice([*map(str, Category), "none"]))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/stuck.md).")
 def triage_command(id: int, category: str, as_json: bool) -> None:
-    """Say what blocks an agent: the credential proxy, the egress proxy, or something that its sandbox lacks.
+    """Say what blocks an agent: the credential proxy, the egress proxy, or something missing in its sandbox.
 
-    It is shown in `list` and `show`; the agent is not told.
+    `list` and `show` show it; the agent does not see it.
 
     \b
     Exit codes: 0 noted; 1 the queue cannot be written, or has no such item.

@@ -104,17 +104,17 @@ def sandbox_command() -> None:
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
     default=".",
     metavar="DIR",
-    help="The work tree; the present directory unless given.",
+    help="The work tree. [default: this directory]",
 )
 def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
-    """Write the five files of a new sandbox of bubblewrap, whose agent reaches its two proxies alone.
+    """Write the five files of a new bubblewrap sandbox, whose agent reaches only its two proxies.
 
     They are its manifest, nginx.conf and credentials.conf (what it reaches with credentials), tinyproxy.conf (which
-    hosts it reaches), and the entries of proxies.toml.  Nothing is allowed yet, nothing is started, and no file that is
-    there is written over.
+    hosts it reaches), and its entries in proxies.toml.  They allow nothing yet.  No file is overwritten, and nothing is
+    started.
 
     \b
-    Exit codes: 0 written; 1 could not; 64 usage, or one of them is there.
+    Exit codes: 0 written; 1 could not; 64 usage, or one of them exists.
     Example:    stallkit sandbox init web -- my-agent
     """
     proxies = proxies_file()
@@ -130,7 +130,7 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
     there = [str(one) for one in texts if one != proxies and one.exists()]
     there += [f"[{name}] of {proxies}"] if proxies.exists() and name in read_proxies(proxies) else []
     if there:
-        raise click.UsageError(f"{there[0]} is there already: take it away, or give another name")
+        raise click.UsageError(f"{there[0]} exists already: move it away, or give another name")
     for one in (proxies.parent, folder.parent, folder, folder / "tmp"):
         private.folder(one)
     for one, text in texts.items():
@@ -147,10 +147,10 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
 
 @sandbox_command.command("manifest", short_help="Show what a sandbox was started from.")
 @click.argument("name")
-@click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="That version, not the current one.")
+@click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="This version, not the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
 def manifest_command(name: str, number: int | None, as_json: bool) -> None:
-    """Show what a sandbox was started from, and what changed in it: each version, by whom, when and why.
+    """Show a sandbox's manifest, and its versions: what changed, by whom, when and why.
 
     \b
     Exit codes: 0 shown; 64 there is no such sandbox, or no such version.
@@ -188,21 +188,21 @@ def manifest_lines(
 @sandbox_command.command("rebuild", short_help="Replace a sandbox by one with a changed manifest.")
 @click.argument("what", metavar="ID|NAME")
 @click.option(
-    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed one; else $EDITOR opens."
+    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="The changed manifest; otherwise $EDITOR opens."
 )
-@click.option("--why", default="", metavar="TEXT", help="What the replacement and the pull request are told.")
-@click.option("--yes", is_flag=True, help="Do not ask before it begins.")
+@click.option("--why", default="", metavar="TEXT", help="Your reason, for the replacement and the pull request.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @no_input_option
-@click.option("--decline", metavar="WHY", help="Do not rebuild it: the agent gets the reason.")
+@click.option("--decline", metavar="WHY", help="Refuse to rebuild it; the agent gets WHY.")
 @click.pass_context
 def rebuild_command(
     ctx: click.Context, what: str, manifest: Path | None, why: str, yes: bool, decline: str | None
 ) -> None:
     """Replace a sandbox by one with a changed manifest, on the same branch, with all its work.
 
-    ID is what asks for it, NAME a sandbox.  Its manifest opens in $EDITOR below the agent's words; what changed is
-    shown before anything is done.  The work tree is pushed, and read back, before anything is torn down.  One that was
-    interrupted goes on where it stopped.
+    ID is the notice that asks for it, NAME a sandbox.  The manifest opens in $EDITOR below the agent's words; you see
+    what changed before anything is done.  The work tree is pushed, and read back, before anything is torn down.  After
+    an interruption, call it again: it continues where it stopped.
 
     \b
     Exit codes: 0 the replacement runs; 1 could not, and nothing was torn down, or it was started again as it was, or it

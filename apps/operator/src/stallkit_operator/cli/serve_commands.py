@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     from stallkit_operator.agent_server import Served
 
 
-@click.command("serve", short_help="Take what agents ask, and hold their connections.")
+@click.command("serve", short_help="Take what sandboxed agents ask, and return your replies.")
 @click.argument("sandboxes", nargs=-1)
-@click.option(
-    "--all", "everything", is_flag=True, help="Also each sandbox that was started from a manifest, or is later."
-)
+@click.option("--all", "everything", is_flag=True, help="Serve each sandbox from a manifest too, also new ones.")
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make each sandbox's directory there. [default: its own]"
 )
@@ -47,14 +45,14 @@ if TYPE_CHECKING:
     "--expires", "expires_s", type=Duration("h", above=True), default="7d", show_default=True,
     help="How long a message waits for its answer; a bare number is hours.",
 )  # fmt: skip
-@click.option("--listen", metavar="HOST:PORT", help="Over TCP as well; needs --token-file and --allow-host.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="Lines SANDBOX TOKEN, for --listen.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
-@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="A web page's origin that may ask.")
+@click.option("--listen", metavar="HOST:PORT", help="Listen on TCP too; needs --token-file and --allow-host.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="File with lines SANDBOX TOKEN, for --listen.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="Accept this Host header over TCP.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN", help="Accept web pages of this origin.")
 @config_option
-@click.option("--notify", "shown_by", multiple=True, metavar="PLACE", help="Tell of notices: desktop, terminal, tmux.")
-@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each notice, the event on its input.")
-@click.option("--webhook", metavar="URL", help="Post each notice there.")
+@click.option("--notify", "shown_by", multiple=True, metavar="PLACE", help="Show notices: desktop, terminal, tmux.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each notice, with the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each notice to URL.")
 def stuck_serve_command(
     sandboxes: tuple[str, ...],
     everything: bool,
@@ -69,12 +67,11 @@ def stuck_serve_command(
     hook: str | None,
     webhook: str | None,
 ) -> None:
-    """Take what agents ask, hold their connections, and give them a person's reply, until SIGTERM or Ctrl-C.
+    """Take what sandboxed agents ask, hold their connections, and give them your replies, until SIGTERM or Ctrl-C.
 
-    Each SANDBOX gets a directory with a unix socket; mount that directory into the sandbox, and nothing else is needed
-    there.  A person is told of each notice where the settings and these options say (docs/notify.md).  A reply that
-    nobody waits for is typed into the composer of an interactive sandbox, once its agent is at rest.  Needs the extra
-    stallkit-operator[stuck].
+    Each SANDBOX gets a directory with a unix socket; mount it into the sandbox, which needs nothing else.  Settings and
+    options say where you are told of each notice (docs/notify.md).  A reply for which no agent waits is typed into the
+    composer of an interactive sandbox once its agent is at rest.  Needs the extra stallkit-operator[stuck].
 
     \b
     Exit codes: 0 ended as asked; 1 could not start, or another process serves a sandbox; 64 usage.
@@ -103,7 +100,7 @@ def stuck_serve_command(
         for name in (one for one in sandboxes if one not in served.failed):
             mounts(name)
         if not sandboxes and everything:
-            click.echo("no sandbox was started from a manifest yet: each that is will be served")
+            click.echo("no sandbox was started from a manifest yet: each is served once it starts")
         if tcp is not None:
             click.echo(f"listening at {tcp.host}:{tcp.port}")
 
@@ -177,15 +174,15 @@ def _notifier(
     return made or (lambda event: None)
 
 
-@click.command("install", short_help="Write the agent's side into a directory.")
+@click.command("install", short_help="Write the files that an agent needs to ask.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
-@click.option("--inside", metavar="PATH", help="Where DIR is in the sandbox, if that is another path.")
-@click.option("--denied-hook", is_flag=True, help="Also a hook that asks when a tool call of the agent is denied.")
+@click.option("--inside", metavar="PATH", help="DIR's path in the sandbox, if it differs.")
+@click.option("--denied-hook", is_flag=True, help="Write a hook too that asks when a tool call is denied.")
 def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None:
-    """Write the agent's side into DIR: the command `stuck` for a shell with curl, the same for Python, instructions.
+    """Write into DIR what an agent needs to ask: `stuck` for a shell with curl, the same for Python, instructions.
 
-    SKILL.md is a skill and commands/stuck.md a slash command for agents that know these; STUCK.md is for others.  DIR
-    may be the directory that `serve` made for the sandbox: `stuck` finds the socket beside itself.
+    SKILL.md is a skill and commands/stuck.md a slash command, for agents that know these; STUCK.md is for others.  DIR
+    can be the directory that `serve` made for the sandbox: `stuck` finds the socket beside itself.
 
     \b
     Exit codes: 0 written; 1 could not write.
@@ -200,14 +197,14 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 
 @click.command("serve")
 @click.argument("sandboxes", metavar="[SANDBOX...]", nargs=-1)
-@click.option("--policy", metavar="NAME|FILE", help="Let programs reply, where this policy lets them. [default: no]")
-@click.option("--mcp", is_flag=True, help="Speak MCP on standard input and output, and nothing else.")
+@click.option("--policy", metavar="NAME|FILE", help="Let programs reply as far as this policy allows. [default: no]")
+@click.option("--mcp", is_flag=True, help="Speak only MCP, on standard input and output.")
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make the sockets there. [default: serve in the state's]"
 )
-@click.option("--listen", metavar="HOST:PORT", help="HTTP over TCP as well; needs --token-file.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="Lines NAME TOKEN, for --listen.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
+@click.option("--listen", metavar="HOST:PORT", help="Serve HTTP over TCP too; needs --token-file.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="File with lines NAME TOKEN, for --listen.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="Accept this Host header over TCP.")
 @session_options
 def serve_command(
     sandboxes: tuple[str, ...],

@@ -78,7 +78,7 @@ class ItemRef(_Ref):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
         found = item_ref(str(value))
         if found is None:
-            self.fail(f"{value!r} is no number that stallkit stuck list has: write 3, or 3@2", param, ctx)
+            self.fail(f"{value!r} is not in stallkit stuck list: write 3, or 3@2", param, ctx)
         return found
 
 
@@ -127,10 +127,10 @@ def stuck_command() -> None:
 
 
 @stuck_command.command("list")
-@click.option("--all", "over", is_flag=True, help="Also what is over.")
+@click.option("--all", "over", is_flag=True, help="List what is over too.")
 @_JSON
 def list_command(over: bool, as_json: bool) -> None:
-    """List what waits for a person, the oldest first.
+    """List what waits for you, the oldest first.
 
     \b
     Exit codes: 0 listed; 1 the queue cannot be read.
@@ -158,7 +158,7 @@ def list_command(over: bool, as_json: bool) -> None:
 @_ID
 @_JSON
 def show_command(id: int, as_json: bool) -> None:
-    """Show what is asked, whole, and how it can be answered.
+    """Show all of what is asked, and how you can answer.
 
     \b
     Exit codes: 0 shown; 1 the queue cannot be read, or has no such item.
@@ -252,7 +252,7 @@ def reply_command(ctx: click.Context, ref: tuple[int, int | None], text: tuple[s
 @_JSON
 @click.pass_context
 def approve_command(ctx: click.Context, ref: tuple[int, int | None], as_json: bool) -> None:
-    """Allow it this once: by the one option that says so; an agent gets "approved".
+    """Allow it this once, by the only option that does; an agent gets "approved".
 
     \b
     Exit codes: 0 answered; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.
@@ -267,7 +267,7 @@ def approve_command(ctx: click.Context, ref: tuple[int, int | None], as_json: bo
 @_JSON
 @click.pass_context
 def decline_command(ctx: click.Context, ref: tuple[int, int | None], why: tuple[str, ...], as_json: bool) -> None:
-    """Reject it: by the one option that says so; an agent gets WHY.  What is no prompt is taken off the list.
+    """Reject it, by the only option that does; an agent gets WHY.  Anything else leaves the list.
 
     \b
     Exit codes: 0 declined; 1 could not; 2 nothing was pressed; 3 perhaps pressed, or without effect; 4 it is over.

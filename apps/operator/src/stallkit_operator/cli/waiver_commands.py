@@ -26,15 +26,15 @@ _GATE = click.option("--gate", default="push", show_default=True, metavar="NAME"
 
 @click.command("waive")
 @click.argument("subject")
-@click.option("--why", required=True, help="Why; it is audited.")
+@click.option("--why", required=True, help="Your reason, for the audit log.")
 @click.option(
     "--for", "for_s", type=Duration("h", above=True), default="1h", show_default=True, help="How long: 30m, 2h, 1d."
 )
 @_GATE
-@click.option("--item", type=click.IntRange(min=1), help="The notice of the queue that asked for it.")
+@click.option("--item", type=click.IntRange(min=1), help="The notice in the queue that asked for it.")
 @_JSON
 def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | None, as_json: bool) -> None:
-    """Let one refused operation through, for a time.
+    """Let one refused operation through for a time.
 
     SUBJECT is the whole id of a commit, the SHA-256 of a content, or rule:NAME:PATH, one rule of the gate at one path.
     The gate stands outside the sandbox, and asks with `stallkit sandbox waived`.
@@ -54,15 +54,15 @@ def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | N
         click.echo(_row(waiver))
 
 
-@click.command("waived", short_help="Say whether a person let this through.")
+@click.command("waived", short_help="Say whether a waiver lets this through.")
 @click.argument("subject")
 @_GATE
 @_JSON
 @click.pass_context
 def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -> None:
-    """Say whether a person let this through: what a gate asks that refused it.
+    """Say whether a waiver lets this through; a gate that refused it asks.
 
-    Only exit code 0 is a yes.  That it was used is audited.
+    Only exit code 0 is a yes, and its use is audited.
 
     \b
     Exit codes: 0 it is waived now; 1 it is not; all others: it could not be
@@ -85,7 +85,7 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
 
 
 @click.command("waivers")
-@click.option("--all", "over", is_flag=True, help="Also those that expired or were taken back.")
+@click.option("--all", "over", is_flag=True, help="List expired and revoked ones too.")
 @_JSON
 def waivers_command(over: bool, as_json: bool) -> None:
     """List what is waived now.
@@ -108,7 +108,7 @@ def waivers_command(over: bool, as_json: bool) -> None:
 @click.command("unwaive")
 @click.argument("id", type=click.IntRange(min=1), metavar="ID")
 def unwaive_command(id: int) -> None:
-    """Take a waiver back, by its number in `waivers`.
+    """Revoke a waiver, by its number in `waivers`.
 
     \b
     Exit codes: 0 taken back; 1 there is none of that number.
@@ -118,10 +118,10 @@ def unwaive_command(id: int) -> None:
         click.echo(_row(waivers.revoke(id, who())))
 
 
-@click.command("gate", short_help="Print an example of a gate: a hook, or a wrapper.")
+@click.command("gate", short_help="Print an example gate: a git hook, or a scanner's wrapper.")
 @click.argument("name", type=click.Choice(["pre-receive", "scan"]))
 def gate_command(name: str) -> None:
-    """Print an example of a gate: a hook of a git repository, or a wrapper of a secret scanner.
+    """Print an example gate: a hook of a git repository, or a wrapper of a secret scanner.
 
     \b
     Exit codes: 0 printed.
@@ -137,7 +137,7 @@ def _opened() -> closing[Waivers]:
 def _row(waiver: Waiver) -> str:
     state = f"until {_stamp(waiver.expires)}"
     if waiver.revoked is not None:
-        state = f"taken back at {_stamp(waiver.revoked)}"
+        state = f"revoked at {_stamp(waiver.revoked)}"
     elif waiver.expires <= time.time():
         state = f"expired at {_stamp(waiver.expires)}"
     # The subject is a public hash, which the redactor must not take for a secret.

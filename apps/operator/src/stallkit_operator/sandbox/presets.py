@@ -427,7 +427,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
                 "*. needs a name of two parts at least: it would let a whole top-level domain through", number
             )
         if host in found:
-            raise InvalidEdit("this host is there twice", number)
+            raise InvalidEdit("this host is listed twice", number)
         found.append(host)
     if len(found) > MOST:
         raise InvalidEdit(f"it has more than {MOST:,} hosts")
@@ -498,7 +498,7 @@ class Tinyproxy(Preset):
 
     def _allows(self, host: str) -> str | None:
         """Wait until it is; a note if it does not answer."""
-        wanted = f"{host} is refused by the proxy, and is allowed now"
+        wanted = f"{host}, which is allowed now, is still refused by the proxy"
         answer = self.let_through(lambda: self._asked(host), lambda answer: wanted if answer.refused else None)
         return None if _well(answer) else f"{host} is allowed, and {_told(answer)} now"
 

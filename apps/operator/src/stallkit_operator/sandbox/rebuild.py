@@ -302,7 +302,7 @@ class _Work:
             return
         transport = terminal_of(self.name)
         if transport is None:
-            why = f"it does not go on by itself: sealed, and how {manifest.command[0]} is given a text is not known"
+            why = f"it does not continue: it is sealed, and how to give {manifest.command[0]} a text is unknown"
             raise StallkitError("rebuild", self.name, why, "name its command in the manifest: resume = [..., '{text}']")
         with closing(transport):
             sending = send(transport, GO_ON, self.engine(), wait_s=GOING_S)

@@ -251,7 +251,7 @@ def propose(sandbox: Sandbox, text: str, item: Item | None = None, path: str = "
     before, after = sandbox.manifest, read_manifest(text, path)
     for key in _SAME:
         if getattr(before, key) != getattr(after, key):
-            why = f"a rebuild goes on with the same {key}, {getattr(before, key)!r}"
+            why = f"a rebuild keeps its {key}, {getattr(before, key)!r}"
             raise ConfigError(path, why, "put it back, or start another sandbox", part=key)
     if after.repository is None:
         why = "its manifest names no repository, so its work could not be pushed before the teardown"

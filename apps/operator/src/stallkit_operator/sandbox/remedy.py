@@ -86,7 +86,7 @@ class RemedyFiles:
 
     @property
     def cut_off(self) -> bool:
-        """Whether an earlier edit did not come to its end, so that files may have been replaced."""
+        """Whether an earlier edit was interrupted, so that files may have been replaced."""
         return _beside(self.paths[-1], "before").exists()
 
     def _sync(self) -> None:
@@ -247,7 +247,7 @@ class Remedy:
         left = self.files.read()
         self.files.put_back()
         now = self.files.read()
-        why = "an earlier edit did not come to its end"
+        why = "an earlier edit was interrupted"
         diff = shape_diff(left, now, self.path.name)
         try:
             self.preset.reload()
@@ -259,7 +259,7 @@ class Remedy:
         self.files.forget()
 
     def _alone(self) -> AbstractContextManager[None]:
-        return alone(self.lock, StallkitError("edit", self.sandbox, "somebody else applies an edit now", "try again"))
+        return alone(self.lock, StallkitError("edit", self.sandbox, "somebody else is applying an edit", "try again"))
 
 
 @define

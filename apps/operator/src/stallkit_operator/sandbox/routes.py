@@ -76,7 +76,7 @@ def read_routes(text: str) -> tuple[Route, ...]:
     routes = tuple(_route(number, one) for number, one in enumerate(data["routes"], 1))
     paths = [route.path for route in routes]
     if twice := next((number for number, path in enumerate(paths, 1) if path in paths[: number - 1]), None):
-        raise InvalidEdit(f"route {twice}: its path is another route's as well")
+        raise InvalidEdit(f"route {twice}: another route has the same path")
     return routes
 
 

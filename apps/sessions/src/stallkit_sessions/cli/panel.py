@@ -85,14 +85,14 @@ def _rows(record: ExitRecord, earlier: Sequence[ExitRecord]) -> Iterator[tuple[s
     if record.earlier >= THIRD:
         yield "again", f"it died of this {record.earlier + 1} times in a row: starting it again may not help"
     elif record.earlier:
-        yield "again", "it died of this the previous time as well"
+        yield "again", "it died of this last time too"
     for number, before in enumerate(earlier[:EARLIER]):
         incident = f", incident {before.incident}" if before.incident else ""
         yield "" if number else "earlier", f"{_moment(before)}  {ended(before)}{incident}"
     if len(earlier) > EARLIER:
         yield "", f"all of them: stallkit output --postmortem {shlex.quote(session.name)} --all"
     if record.incident:
-        yield "incident", f"{record.incident}: other sessions died of the same (stallkit list names them)"
+        yield "incident", f"{record.incident}: other sessions died of the same cause (stallkit list names them)"
     if record.verdicts:
         yield "last seen", ", then ".join(_verdict(verdict) for verdict in record.verdicts)
     yield "worktree", _worktree(record)
@@ -106,7 +106,7 @@ def how(record: ExitRecord) -> str:
     """The exit status and its source, or that it is unknown."""
     status = record.status
     if status is None:
-        return "unknown: no process that would know was there"
+        return "unknown: no process was there to see it"
     if status.signal is not None:
         number = f"signal {status.signal}"
         named = signal_name(status.signal)

@@ -42,26 +42,26 @@ class _Background(Exception):
 
 @click.command("run", context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.argument("words", metavar="COMMAND...", nargs=-1, required=True)
-@click.option("--timeout", type=Duration(), help="Wait so long at most; exit code 6.")
-@click.option("--kill", is_flag=True, help="End the command when --timeout is over; else it goes on.")
+@click.option("--timeout", type=Duration(), help="Wait at most this long; exit code 6.")
+@click.option("--kill", is_flag=True, help="End the command after --timeout; without this it runs on.")
 @click.option(
     "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
-    help="After so long say that it may be waiting; exit code 3.",
+    help="After this long say that it may be waiting; exit code 3.",
 )  # fmt: skip
 @click.option("--background", is_flag=True, help="Do not wait; exit code 5.")
 @click.option(
     "--abandoned", type=Duration(above=True), default=f"{runs.KEPT_S / 86_400:g}d", show_default=True,
-    help="End it when nobody has asked for it for so long.",
+    help="End it after nobody has looked at it for this long.",
 )  # fmt: skip
 @click.option("--answer", "answers", multiple=True, metavar="TEXT", help="Answer the next prompt that surely waits.")
-@click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where it runs.")
+@click.option("--cwd", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Directory to run it in.")
 @env_options
-@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
-@click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Its terminal's columns and rows.")
-@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
-@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
-@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, the event on its input.")
-@click.option("--webhook", metavar="URL", help="Post each event of the run there, as JSON.")
+@click.option("--askpass", is_flag=True, help="Let git, ssh and sudo in it ask through stallkit (docs/wrap.md).")
+@click.option("--size", default="80x24", show_default=True, metavar="WxH", help="Columns and rows of its terminal.")
+@click.option("--wrap", is_flag=True, help="Run it behind a relay that reports its status (docs/wrap.md).")
+@click.option("--hooks", is_flag=True, help="Let an agent report more by its hooks (docs/signals.md).")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each event of the run, with the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each event of the run to URL, as JSON.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
 @click.pass_context
@@ -88,9 +88,9 @@ def run_command(
 ) -> None:
     """Run a command on a terminal of its own until it ends or needs input; it never waits forever.
 
-    A command that did not end goes on in the background: `stallkit attach ID` looks again, waits, answers or stops it.
-    It ends by itself when nobody has asked for it for a week (--abandoned).  Ctrl-Z sends it there, Ctrl-C ends it.  It
-    never answers a prompt for a secret or a login.
+    A command that has not ended runs on in the background: `stallkit attach ID` looks again, waits, answers or stops
+    it.  It is ended after nobody has looked at it for a week (--abandoned).  Ctrl-Z sends it to the background, Ctrl-C
+    ends it.  --answer never answers a prompt for a secret or a login.
 
     \b
     Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 in the background; 6 time-out; 1 it could not be started;
@@ -185,7 +185,7 @@ def _events(hook: str | None, webhook: str | None) -> dict[str, str]:
         named: dict[str, str] = choose(hook, webhook)
         return named
     if hook or webhook:
-        raise click.UsageError("stallkit-supervisor tells others of events, and is not installed")
+        raise click.UsageError("stallkit-supervisor passes events on, and is not installed")
     return {}
 
 
@@ -210,19 +210,17 @@ def _suspended(number: int, frame: FrameType | None) -> None:
 
 @click.command("attach")
 @click.argument("id", required=False, type=RUN)
-@click.option("--wait", "waits", is_flag=True, help="Wait on until it ends or needs input.")
-@click.option("--timeout", type=Duration(), help="With --wait: so long at most.")
+@click.option("--wait", "waits", is_flag=True, help="Wait until it ends or needs input.")
+@click.option("--timeout", type=Duration(), help="With --wait: at most this long.")
 @click.option(
     "--window", type=Duration(), default=f"{WINDOW_S / 60:g}m", show_default=True,
-    help="With --wait: after so long say that it may be waiting.",
+    help="With --wait: after this long say that it may be waiting.",
 )  # fmt: skip
-@click.option("--answer", metavar="TEXT", help="Type TEXT, and Enter where that is due; then wait on.")
-@click.option("--keys", metavar="KEYS", help="Press keys by their names, such as 'Down Enter'; then wait on.")
-@click.option(
-    "--secret", is_flag=True, help="Answer a prompt for a secret, which is asked here or read from standard input."
-)
+@click.option("--answer", metavar="TEXT", help="Choose or type TEXT, with Enter if needed; then wait.")
+@click.option("--keys", metavar="KEYS", help="Press keys by name, such as 'Down Enter'; then wait.")
+@click.option("--secret", is_flag=True, help="Answer a prompt for a secret: type it here, or pipe it in.")
 @no_input_option
-@click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen that was seen, by --json's `fingerprint`.")
+@click.option("--seen", metavar="FINGERPRINT", help="Answer only the screen with this `fingerprint` of --json.")
 @click.option("--stop", is_flag=True, help="End it: SIGHUP, SIGTERM, SIGKILL.")
 @click.option("--exit-status", "passes", is_flag=True, help=EXIT_STATUS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/command-line.md).")
@@ -241,10 +239,10 @@ def attach_command(
     passes: bool,
     as_json: bool,
 ) -> None:
-    """Look at a run that `stallkit run` left in the background, the `last` one or that of an ID; without, list them.
+    """Look at a run in the background: the `last` one, or that of an ID.  Without either, list all.
 
     \b
-    Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 it goes on; 6 time-out; 4 it is gone; 1 not answered.
+    Exit codes: 0 it ended; 2 it waits for input; 3 it may; 5 it runs on; 6 time-out; 4 it is gone; 1 not answered.
     Example:    stallkit attach r1a2b3 --answer y
     """
     if sum((answer is not None, keys is not None, secret, stop)) > 1:

@@ -125,10 +125,10 @@ def row_object(register: Register, row: RunningSession | ExitRecord) -> dict[str
 
 
 @click.command("list")
-@click.option("--living", is_flag=True, help="Leave out those that ended.")
+@click.option("--living", is_flag=True, help="Leave out sessions that ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 def list_command(living: bool, as_json: bool) -> None:
-    """List the sessions that stallkit started: which run, and why the others ended.
+    """List the sessions that stallkit started: which ones run, and why the others ended.
 
     \b
     Exit codes: 0; 1 the register cannot be read.
@@ -158,24 +158,24 @@ _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 @click.argument("name", required=False)
 @click.argument("words", nargs=-1, metavar="-- COMMAND...")
 @click.option(
-    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="A sandbox, as FILE says (docs/sandboxes.md)."
+    "--manifest", type=click.Path(path_type=Path), metavar="FILE", help="A sandbox's manifest (docs/sandboxes.md)."
 )
 @click.option("--replace", is_flag=True, help="Stop a session of this name first.")
 @click.option("--docker", metavar="IMAGE", help="Run it in a docker container.")
 @click.option("--podman", metavar="IMAGE", help="Run it in a podman container.")
 @click.option("--bwrap", is_flag=True, help="Run it in a bubblewrap sandbox.")
-@click.option("--engine-option", "engine_options", multiple=True, metavar="WORD", help="A word for the runtime's run.")
+@click.option("--engine-option", "engine_options", multiple=True, metavar="WORD", help="For docker's or podman's run.")
 @click.option(
-    "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", help="Where it runs."
+    "--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".", help="Directory to run it in."
 )
-@click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="Its own; 0: any.")
+@click.option("--port", "ports", multiple=True, type=click.IntRange(0, 65_535), metavar="N", help="A port; 0: any.")
 @env_options
-@click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Of its terminal.")
-@click.option("--askpass", is_flag=True, help="git, ssh and sudo in it ask by stallkit (docs/askpass.md).")
-@click.option("--wrap", is_flag=True, help="Behind a relay that hears its status, or judges it (docs/wrap.md).")
-@click.option("--wait", "wait_s", type=Duration(), help="Wait until it is ready, so long at most.")
+@click.option("--size", default="120x40", show_default=True, metavar="COLSxROWS", help="Size of its terminal.")
+@click.option("--askpass", is_flag=True, help="Let git, ssh and sudo in it ask through stallkit (docs/wrap.md).")
+@click.option("--wrap", is_flag=True, help="Run it behind a relay that reports its status (docs/wrap.md).")
+@click.option("--wait", "wait_s", type=Duration(), help="Wait until it is ready, at most this long.")
 @policy_option
-@click.option("--hooks", is_flag=True, help="An agent says more of itself (docs/signals.md).")
+@click.option("--hooks", is_flag=True, help="Let an agent report more by its hooks (docs/signals.md).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @session_options
 @click.pass_context
@@ -203,13 +203,12 @@ def start_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Start COMMAND in a tmux session NAME, and explain how it ends, in every case.
+    """Start COMMAND in a tmux session NAME, and record how it ends.
 
-    Its exit status, last screen, worktree and container are recorded before anything of it is removed: `stallkit
-    postmortem NAME` shows them.  A port belongs to one session at a time; the program finds its ports in PORT and
-    STALLKIT_PORTS.  The words after -- are run as they are, without a shell.  Values of --env and --env-file reach the
-    program unseen, and are kept nowhere.  With --manifest a file names all of that, and no key goes in unless it
-    says so.
+    The record has exit status, last screen, worktree and container: `stallkit output NAME` shows it.  A port belongs
+    to one session at a time; the program finds its ports in PORT and STALLKIT_PORTS.  The words after -- run without a
+    shell.  Values of --env and --env-file reach the program unseen, and are stored nowhere.  With --manifest a file
+    says all that, and no key goes in unless it allows keys.
 
     \b
     Exit codes: 0 started (with --wait: ready); 1 could not, or the name or a port is taken; with --wait
@@ -223,9 +222,7 @@ def start_command(
     if manifest is not None:
         start_manifest = offered("start_manifest")
         if start_manifest is None:
-            raise click.UsageError(
-                "--manifest makes a sandbox, which stallkit-operator does; pip install stallkit-operator"
-            )
+            raise click.UsageError("--manifest needs stallkit-operator; pip install stallkit-operator")
         start_manifest(ctx, manifest, (int(columns[1]), int(columns[2])))
     if name is None or not words:
         raise click.UsageError("give NAME -- COMMAND..., or --manifest FILE")
@@ -276,8 +273,8 @@ def _runtime(docker: str | None, podman: str | None, bwrap: bool) -> tuple[str |
 
 @click.command("output")
 @click.argument("name", type=SESSION)
-@click.option("--lines", type=click.IntRange(1, 10_000), default=40, show_default=True, metavar="N", help="The last N.")
-@click.option("--check-stall", is_flag=True, help="Look whether it is stalled, and exit, as `check` does.")
+@click.option("--lines", type=click.IntRange(1, 10_000), default=40, show_default=True, metavar="N", help="How many.")
+@click.option("--check-stall", is_flag=True, help="Judge whether it is stalled, and exit like `check`.")
 @click.option(
     "--dismiss", "dismisses", is_flag=True,
     help="With --check-stall: press once what the policy allows.",
@@ -302,7 +299,7 @@ def output_command(
 ) -> None:
     """Print the last lines of a session, or how it ended.
 
-    With --check-stall the result of `stallkit check` follows, on standard error; the lines are those before a press.
+    With --check-stall the result of `stallkit check` follows on standard error; the lines are from before any press.
 
     With --postmortem it says how a session ended: cause, time, exit code and its source, last screen, worktree,
     container, ports; also of one that was started again.
@@ -376,17 +373,17 @@ def _postmortem(ctx: click.Context, name: str, everything: bool, as_json: bool) 
 
 @click.command("stop")
 @click.argument("names", nargs=-1, metavar="NAME...", type=SESSION)
-@click.option("--all", "everything", is_flag=True, help="Every running session.")
+@click.option("--all", "everything", is_flag=True, help="Stop every running session.")
 @click.option(
     "--grace", "grace_s", type=Duration(), default=f"{GRACE_S:g}s", show_default=True,
-    help="Kill what does not end within this time.",
+    help="Kill what has not ended after this time.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sessions.md).")
 @click.pass_context
 def stop_command(ctx: click.Context, names: tuple[str, ...], everything: bool, grace_s: float, as_json: bool) -> None:
     """Stop sessions: end the program, record how it ended, then remove its pane and container.
 
-    For a session that ended before, this removes what it left; its record stays.
+    For a session that has ended, this removes what is left of it; its record stays.
 
     \b
     Exit codes: 0 all of them ended; 1 one did not.

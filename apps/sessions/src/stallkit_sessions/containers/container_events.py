@@ -1,6 +1,6 @@
 """The events of our containers in a runtime's stream: read from lines, and added up for each container.  Pure.
 
-docker and podman name the same things differently (docs/container-runtimes.md).  Lines about other things, or that
+docker and podman name the same things differently (docs/sessions.md).  Lines about other things, or that
 cannot be read, give None.
 """
 

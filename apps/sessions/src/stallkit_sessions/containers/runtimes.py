@@ -1,6 +1,6 @@
 """Containers of docker and podman, through the user's own command: how one is run, inspected, stopped and removed.
 
-What each runtime reports when a container ends, and when that is wrong, was measured (docs/container-runtimes.md).
+What each runtime reports when a container ends, and when that is wrong, was measured (docs/sessions.md).
 """
 
 from __future__ import annotations

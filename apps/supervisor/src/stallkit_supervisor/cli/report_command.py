@@ -38,7 +38,7 @@ _COLUMNS = ("session", "now", "waited for", "in all", "answered", "besides")
     default="12h",
     show_default=True,
     metavar="WHEN",
-    help="A span (90m, 12h, 2d), 22:00, or a date and time.",
+    help="Since then: a span (90m, 12h, 2d), 22:00, or a date and time.",
 )
 @click.option("--log", type=click.Path(path_type=Path), help="Read this log, not the one in the state directory.")
 @click.option("--all", "everything", is_flag=True, help="Every session, also those to which nothing happened.")
@@ -50,7 +50,7 @@ def report_command(
 ) -> None:
     """Say what happened to the watched sessions: who waited for what, how long, who answered, what still waits.
 
-    It reads the event log and the files that it was rotated into, also while supervisors write to it.
+    It reads the event log and its rotated files, even while supervisors write to them.
 
     \b
     Exit codes: 0 nothing waits, or with --incidents; 1 the log cannot be read; 2 something still waits, as far as the
@@ -81,7 +81,7 @@ def summarise(
     if target is not None:
         name = target.removeprefix("tmux:")
         if name not in report.sessions and name not in reported(reader.events(0.0)).sessions:
-            raise UnknownName("report", name, "the log tells of no such session", "stallkit report --all lists them")
+            raise UnknownName("report", name, "the log has no such session", "stallkit report --all lists them")
         report.sessions = {one: found for one, found in report.sessions.items() if one == name}
     print_report(report, reader.unreadable, everything, as_json, stderr)
     if reader.unreadable:

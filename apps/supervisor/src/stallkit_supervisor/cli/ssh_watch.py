@@ -242,7 +242,7 @@ def refuse_what_is_local(ctx: click.Context) -> None:
     given = [one for one in own if ctx.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE]
     if given:
         names = ", ".join("/".join(one.opts) for one in given)
-        raise click.UsageError(f"{names} is of this machine's own watch, and --host watches others: leave one out")
+        raise click.UsageError(f"{names} is not for --host, which watches other machines: leave one out")
 
 
 def words_there(

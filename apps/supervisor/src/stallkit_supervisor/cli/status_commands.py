@@ -40,7 +40,7 @@ _OLD_S = 15.0  # since it was seen: three times as long as between two looks
 @click.command("status")
 @click.argument("target", required=False, type=TARGET)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/watch.md).")
-@click.option("--short", is_flag=True, help="Print one line for a status bar: who needs what.")
+@click.option("--short", is_flag=True, help="Print one line for a status bar: which session needs what.")
 @session_options
 @click.pass_context
 def status_command(
@@ -51,10 +51,10 @@ def status_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Show what every watched session, or one of them, does; without a supervisor, what it did when it was last seen.
+    """Show what every watched session does, or one of them.  Without a supervisor: what it last did.
 
-    It asks each `watch` and `supervise` that runs, and reads what they note, also after they were killed.  With --short
-    it only asks, and prints one line, empty where nothing needs a person; where none runs, it removes what a killed one
+    It asks each supervisor that runs, and reads their notes, even after they were killed.  With --short it only asks,
+    and prints one line, which is empty if nothing needs you.  If no supervisor runs, --short removes what a killed one
     left in the status line of the tmux server (-L, -S).
 
     \b
@@ -289,7 +289,7 @@ def _incident(one: dict[str, Any]) -> Iterator[str]:
 @click.argument("target", type=TARGET)
 @click.pass_context
 def release_command(ctx: click.Context, target: str) -> None:
-    """Let stallkit help a session again that its limits stopped: reset its counts, remove its .auto-stop.
+    """Let stallkit help a session again after a limit stopped it: reset the counts, remove its .auto-stop.
 
     Nothing else lifts a halt.  Look at it first (stallkit report --incidents TARGET): it was stopped because helping
     did not help.  An .auto-stop that stallkit did not write for it stays, and holds its keys until it is removed.
@@ -307,7 +307,7 @@ def release_command(ctx: click.Context, target: str) -> None:
     why, stop = released
     say(shown(target, f": released, after {why}"))
     if stop is not None:
-        click.echo(shown(f"stallkit: {stop} was not written for it, and holds its keys until it is removed"), err=True)
+        click.echo(shown(f"stallkit: {stop} was not written for it, and blocks its keys until you remove it"), err=True)
 
 
 # --- ``stallkit stuck mute`` and ``unmute`` ---
@@ -315,11 +315,11 @@ def release_command(ctx: click.Context, target: str) -> None:
 
 @click.command("mute", short_help="Send no notices of a session for a while.")
 @click.argument("target", type=TARGET)
-@click.option("--for", "for_s", type=Duration("m", above=True), help="For so long; a bare number is minutes.")
+@click.option("--for", "for_s", type=Duration("m", above=True), help="Mute it this long; a bare number is minutes.")
 def mute_command(target: str, for_s: float | None) -> None:
-    """Have a supervisor tell nobody of a session: of what it waits for now, or of all that it does for a time.
+    """Send no notices about a session: about its present prompt, or for a time about anything.
 
-    Nothing else changes: it is watched, what a policy allows is done, and every prompt is in the event log.
+    Nothing else changes: stallkit watches it, presses what a policy allows, and logs every prompt.
 
     \b
     Exit codes: 0 muted; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
@@ -330,13 +330,13 @@ def mute_command(target: str, for_s: float | None) -> None:
         target = watched_as(target, known_to(store))
         store.mute(target, until)
     till = "what it waits for now is over" if until is None else f"{datetime.fromtimestamp(until).astimezone():%H:%M}"
-    say(shown(target, f": nobody is told of it until {till}"))
+    say(shown(target, f": no notices about it until {till}"))
 
 
 @click.command("unmute", short_help="Send notices of a session again.")
 @click.argument("target", type=TARGET)
 def unmute_command(target: str) -> None:
-    """Have a supervisor tell of a session again.
+    """Send notices about a session again.
 
     \b
     Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
@@ -345,4 +345,4 @@ def unmute_command(target: str) -> None:
     with closing(Store(store_file())) as store:
         target = watched_as(target, known_to(store))
         store.unmute(target)
-    say(shown(target, ": a person is told of it"))
+    say(shown(target, ": its notices are sent again"))

@@ -46,10 +46,10 @@ _TIME = Duration(above=True)
 
 @click.command("watch")
 @click.argument("targets", nargs=-1, type=TARGET)
-@click.option("--all", "everything", is_flag=True, help="Every pane of the tmux server, also those that come later.")
+@click.option("--all", "everything", is_flag=True, help="Watch every pane of the tmux server, also new ones.")
 @config_option
-@click.option("--for", "for_s", type=_TIME, help="End after so long; else watch until Ctrl-C.")
-@click.option("--summary", is_flag=True, help="At its end tell what happened, as `stallkit report` does.")
+@click.option("--for", "for_s", type=_TIME, help="End after this long. [default: at Ctrl-C]")
+@click.option("--summary", is_flag=True, help="Print what happened at the end, like `stallkit report`.")
 @click.option("--policy", type=POLICY, help="careful (default), daemon, observe, or a policy file.")
 @click.option("--interval", "interval_s", type=_TIME, help="Time between heartbeats.")
 @click.option(
@@ -58,10 +58,10 @@ _TIME = Duration(above=True)
     type=_TIME,
     help="Time at rest after which a stall is suspected. [env: STALLKIT_STALL_TIMEOUT; default: 3m]",
 )
-@click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only while it is in front.")
+@click.option("--agent", "agents", multiple=True, metavar="PROCESS", help="Press only if it is in the foreground.")
 @click.option("--dry-run", is_flag=True, help="Press nothing; report what would be pressed.")
-@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, the event on its input.")
-@click.option("--webhook", metavar="URL", help="Post each escalation there, as JSON.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD for each escalation, with the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post each escalation to URL, as JSON.")
 @click.option(
     "--notify",
     "shown_by",
@@ -74,7 +74,7 @@ _TIME = Duration(above=True)
     "hosts",
     multiple=True,
     metavar="[USER@]NAME",
-    help="Instead: the sessions of another machine, over ssh; repeat it.",
+    help="Watch the sessions of another machine instead, over ssh; repeat it.",
 )
 @click.option("--service", is_flag=True, help="Watch what the settings name, until SIGTERM, as lines of JSON.")
 @click.option("--check", "only_check", is_flag=True, help="With --service: check the settings, and exit.")
@@ -103,13 +103,13 @@ def watch_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Watch sessions, answer what the policy allows, and tell a person about the rest.
+    """Watch sessions, answer what the policy allows, and tell you the rest.
 
     TARGET is tmux:NAME, tmux:%PANE, or another transport's.  In a terminal a table shows every session; elsewhere, and
     with --json, each event is a line of JSON.  Ctrl-C or SIGTERM ends it, after the current action.
 
-    With --host it runs there, over ssh, and no session of this machine is watched.  It presses nothing there without
-    --policy, which names a profile, or a file there (docs/fleet.md).
+    With --host it watches the sessions of that machine over ssh, and none of this one.  It presses nothing there
+    without --policy, which names a profile or a file there (docs/fleet.md).
 
     With --service the settings name the sessions: --config, else the user's own file and ./stallkit.toml, which wins if
     `stallkit config allow` let it.  SIGHUP reads them again; if they are invalid, the old ones stay.  Under systemd it
@@ -258,9 +258,9 @@ _TEST = Event("test", "", {"why": "nobody has to do anything"})
 
 @click.command("notify", short_help="Send a test notice to each place that is set.")
 @config_option
-@click.option("--notify", "shown_by", multiple=True, type=click.Choice(SHOWN), help="This place as well; repeat it.")
-@click.option("--exec", "hook", metavar="CMD", help="Run CMD, the event on its input.")
-@click.option("--webhook", metavar="URL", help="Post the event there.")
+@click.option("--notify", "shown_by", multiple=True, type=click.Choice(SHOWN), help="This place too; repeat it.")
+@click.option("--exec", "hook", metavar="CMD", help="Run CMD, with the event on its input.")
+@click.option("--webhook", metavar="URL", help="Post the event to URL.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/notify.md).")
 @session_options
 @click.pass_context
@@ -274,10 +274,10 @@ def notify_command(
     socket_name: str | None,
     socket_path: str | None,
 ) -> None:
-    """Send a test notice to each place that the settings and these options name, and say what happened.
+    """Send a test notice to each place in the settings and these options, and say whether it arrived.
 
-    The places are those of `watch`: desktop, terminal, tmux (the clients of -L or -S), a command, a webhook.  Neither
-    limits nor quiet hours hold it back.
+    The places are those of `watch`: desktop, terminal, tmux (the clients of -L or -S), a command, a webhook.  Limits
+    and quiet hours do not apply.
 
     \b
     Exit codes: 0 each was told; 1 one was not; 64 usage, also where no place is named.

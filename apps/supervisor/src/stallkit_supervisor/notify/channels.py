@@ -261,11 +261,11 @@ class TmuxMessage:
     def _unmark(self, target: str) -> str:
         window = self._marked.pop(target, None)
         if window is None:
-            return "no mark to take away"
+            return "no mark to remove"
         if window not in self._marked.values():  # another pane of it may still need somebody
             with suppress(SessionGone):
                 self._server.run(target, ["set-option", "-wu", "-t", window, MARK])
-        return "the mark is taken away"
+        return "the mark is removed"
 
     def _clean(self) -> None:
         """Take away the marks that a killed process left."""

@@ -89,7 +89,7 @@ class CloudEvent:
 
 COMMAND_S = 30.0
 POST_S = 10.0
-_WITH_ITS_END = "it is told with the end of its session"
+_WITH_ITS_END = "it is reported with the end of its session"
 VARIABLE = 100_000  # characters of an event that fit into a variable: the kernel's bound is 128 KiB
 
 

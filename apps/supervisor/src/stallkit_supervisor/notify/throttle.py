@@ -73,7 +73,7 @@ class QuietHours:
         except ValueError as error:
             raise ValueError(f"quiet is hours such as 22:00-07:00, not {text!r}") from error
         if start == end:
-            raise ValueError(f"quiet hours have a begin and another end, not {text!r}")
+            raise ValueError(f"quiet hours need a start and another end, not {text!r}")
         return cls(start, end)
 
     def holds(self, local: datetime) -> bool:
