@@ -64,9 +64,9 @@ def text_of(page: str) -> str:
     [
         (of_headings(text_of("runbook.md")), CHECK),
         (of_table(text_of(SKILL), "`status`"), CHECK),
-        (of_table(text_of("watch.md"), "`sent`"), SEND),
+        (of_table(text_of("reference-watch.md"), "`sent`"), SEND),
         (of_text(text_of(SKILL), "Give an idle agent text"), SEND),
-        (of_table(text_of("watch.md"), "`ready`"), READY),
+        (of_table(text_of("reference-watch.md"), "`ready`"), READY),
         (of_text(text_of(SKILL), "It ended"), READY),
         (of_table(text_of("run.md"), "`status`"), RUN),
     ],
