@@ -64,9 +64,9 @@ def text_of(page: str) -> str:
     [
         (of_headings(text_of("runbook.md")), CHECK),
         (of_table(text_of(SKILL), "`status`"), CHECK),
-        (of_table(text_of("watch.md"), "`sent`"), SEND),
+        (of_table(text_of("reference-watch.md"), "`sent`"), SEND),
         (of_text(text_of(SKILL), "Give an idle agent text"), SEND),
-        (of_table(text_of("watch.md"), "`ready`"), READY),
+        (of_table(text_of("reference-watch.md"), "`ready`"), READY),
         (of_text(text_of(SKILL), "It ended"), READY),
         (of_table(text_of("run.md"), "`status`"), RUN),
     ],
@@ -76,12 +76,15 @@ def test_a_page_gives_each_status_its_code(told: Codes, true: Mapping[str, int])
     assert told == set(true.items())
 
 
-@pytest.mark.parametrize("name", ["list", "output", "postmortem", "start", "stop"])
-def test_the_runbook_gives_each_code_of_a_command_on_sessions(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [(name, name) for name in ("list", "output", "start", "stop")] + [("postmortem", "output NAME --postmortem")],
+)
+def test_the_runbook_gives_each_code_of_a_command_on_sessions(name: str, typed: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None and command.help is not None
     [table] = [table for table in tables(text_of("runbook.md")) if table[0][0] == "command"]
-    [codes] = [row[2] for row in table[2:] if re.match(rf"`stallkit {name}\b", row[0])]
+    codes = next(row[2] for row in table[2:] if re.match(rf"`stallkit {typed}\b", row[0]))
     help, _, _ = command.help.partition("Example:")
     told = {int(code) for code in re.findall(r"(?:^|;| or|with `--[\w-]+`) (\d)\b", f" {codes}")}
     assert told == {int(code) for code in re.findall(r"\b\d\b", help.partition("Exit codes:")[2])}

@@ -35,7 +35,6 @@ ELSEWHERE = {
     "python3 -m venv": "scripts/test",  # builds the wheels, and installs them into an environment of their own
     "venv/bin/pip install": "scripts/test",
     ". venv/bin/activate": "scripts/test",
-    "docker attach": "apps/sessions/tests",  # `stop` is run; attaching to what docker keeps is docker's own
 }
 
 # The files of shells that are not bash; what is typed there is tested with the completion.

@@ -69,6 +69,17 @@ def test_every_event_is_written_down() -> None:
     assert names - set(events.documented(DOCS)) == {"test"}  # of `stallkit config notify`; it is in no log
 
 
+def test_the_front_page_lists_every_page_once() -> None:
+    front = (DOCS / "index.md").read_text()
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.glob("*.md")} - {"index.md"}
+    linked = re.findall(r"\]\(([\w-]+\.md)\)", front)
+    placed = [
+        line + ".md" for block in re.findall(r"```{toctree}\n(.*?)```", front, re.DOTALL) for line in block.split()
+    ]
+    assert sorted(linked) == sorted(pages)
+    assert sorted(pages & set(placed)) == sorted(name for name in placed if name in pages) == sorted(pages)
+
+
 def test_events_keep_their_links() -> None:
     [(_, page)] = events.pages(DOCS)
     [row] = [row for row in next(tables.read(page)) if row["event"] == "`detection`"]
