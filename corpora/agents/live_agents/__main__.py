@@ -3,7 +3,7 @@
 Agents of ten kinds, two of which no pack names, are started in one private tmux server, against scripted models on
 loopback, and driven into what a person has to know; one `stallkit supervise` watches them all.  What is true is known
 from the models and the panes, what was told from its events.  Rounds are kept in .cache/live (`--last` tells them
-again), screens of what was not told in its `screens`.  With --write it writes its section of docs/reliability.md.
+again), screens of what was not told in its `screens`.  With --write it writes its tables of docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ sys.path.insert(1, str(ROOT / "tests"))
 
 import others  # noqa: E402  # needs the lines above
 from rich.console import Console  # noqa: E402
-from soak.report import dated, with_section  # noqa: E402
+from soak.report import dated, report  # noqa: E402
 
 from live_agents.cast import CAST, SHORT, UNNAMED, Actor  # noqa: E402
 from live_agents.player import Player  # noqa: E402
@@ -39,7 +39,6 @@ from live_agents.truth import Round, read, written  # noqa: E402
 CACHE = ROOT / ".cache"
 POLICIES = ("careful", "daemon", "rules")
 HUNG_S = 120.0  # longer than Gemini and Qwen try again without a word
-REPORT = ROOT / "docs" / "reliability.md"
 
 
 def main() -> int:
@@ -58,7 +57,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="three agents of one kind, one round under rules")
     parser.add_argument("--last", action="store_true", help="drive nothing, tell the rounds that are kept")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    parser.add_argument("--write", action="store_true", help="write the section of docs/reliability.md")
+    parser.add_argument("--write", action="store_true", help="write the tables of docs/reliability.md")
     parser.add_argument("--programs", type=Path, default=CACHE / "agents", metavar="DIR", help="their folder")
     parser.add_argument("--kept", type=Path, default=CACHE / "live", metavar="DIR", help="where rounds are kept")
     given = parser.parse_args()
@@ -83,8 +82,7 @@ def main() -> int:
     else:
         show(Console(width=None if sys.stdout.isatty() else 200), rounds)
     if given.write:
-        found = dated(section(rounds, round((time.monotonic() - began) / 60, 1)))
-        REPORT.write_text(with_section(REPORT.read_text(), found))
+        report(dated(section(rounds, round((time.monotonic() - began) / 60, 1))))
     return 0 if all(figure.holds for figure in figures(rounds)) else 1
 
 
