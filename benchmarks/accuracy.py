@@ -118,15 +118,14 @@ def programs() -> Iterator[str]:
 
 
 def kinds() -> Iterator[str]:
-    """How many of the prompts of a kind are seen, and for how many of these the kind is exact."""
+    """How many of the prompts of a kind are seen as waiting, and of how many the kind is exact."""
     facts, left_out = judged(own(), FACTS), judged(own(), LEFT_OUT)
-    yield from head("kind", "prompts", "seen", "kind right", "left out: seen", "kind right")
+    yield from head("kind", "prompts", "seen", "kind right", "own left out")
     for kind in Kind:
-        prompts = [[one for one in cases if one.waits and one.true_kind is kind] for cases in (facts, left_out)]
-        if prompts[0]:
-            told = [[one for one in cases if one.said] for cases in prompts]
-            counts = (count for seen in told for count in (len(seen), sum(one.kind is kind for one in seen)))
-            yield row(kind, len(prompts[0]), *counts)
+        prompts, others = ([one for one in cases if one.waits and one.true_kind is kind] for cases in (facts, left_out))
+        if prompts:
+            right = (sum(one.said and one.kind is kind for one in cases) for cases in (prompts, others))
+            yield row(kind, len(prompts), sum(one.said for one in prompts), *right)
 
 
 def gaps() -> Iterator[str]:
