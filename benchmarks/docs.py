@@ -1,6 +1,6 @@
-"""Writes the figures of docs/benchmarks.md: `python benchmarks/docs.py [NAME...]`, all of them or those named.
+"""Writes the figures of the measured pages: `python benchmarks/docs.py [NAME...]`, all of them or those named.
 
-The page says itself which command makes which figures:
+A page says itself which command makes which figures:
 
     <!-- bench: startup.py 5 -->
     what the command printed the last time
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Callable
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGES = tuple(HERE.parent / "docs" / name for name in ("accuracy.md", "benchmarks.md", "reliability.md"))
 _BLOCK = re.compile(r"(?ms)^<!-- bench: (?P<command>[^\n]+?) -->\n.*?^<!-- end -->$")
 
 
@@ -73,13 +73,11 @@ def _run(command: str) -> str | None:
 
 def main() -> int:
     names = sys.argv[1:]
-    known = {command.split(".py")[0] for command in commands(PAGE.read_text("utf-8"))}
+    known = {command.split(".py")[0] for page in PAGES for command in commands(page.read_text("utf-8"))}
     if unknown := set(names) - known:
-        print(
-            f"{PAGE.name} shows no figures of {', '.join(sorted(unknown))}: {', '.join(sorted(known))}", file=sys.stderr
-        )
+        print(f"no page shows figures of {', '.join(sorted(unknown))}: {', '.join(sorted(known))}", file=sys.stderr)
         return 2
-    failed = write(PAGE, names, _run)
+    failed = [command for page in PAGES for command in write(page, names, _run)]
     for command in failed:
         print(f"failed, so that its figures stay as they were: {command}", file=sys.stderr)
     return 1 if failed else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from pathlib import Path
 from typing import Mapping
@@ -25,10 +26,10 @@ def now() -> dict[str, float]:
     """Each ratio by its name; less is better."""
     found = {f"detect, {way}, of the plain loop": 1 / ratio for way, ratio in real_ratios(screens()).items()}
     taken = startup.measured(ROUNDS)
-    bare = {kind: startup.median(taken[startup.BARE, kind]).cpu for kind in startup.AIMS}
+    bare = {kind: statistics.median(taken[startup.BARE, kind]) for kind in startup.AIMS}
     for (way, kind), costs in taken.items():
         if way != startup.BARE:
-            found[f"{way}, {kind}, of a bare Python"] = startup.median(costs).cpu / bare[kind]
+            found[f"{way}, {kind}, of a bare Python"] = statistics.median(costs) / bare[kind]
     return found
 
 

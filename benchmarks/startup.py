@@ -1,9 +1,8 @@
 """What a command costs before it has done anything: `python benchmarks/startup.py [ROUNDS]`.
 
 Each command as a whole process beside a bare `python -c pass`, in turns in one run: with parsed packs in the cache
-(warm) and without any (cold); some also where a session was started, or where a supervisor runs and answers.  CPU
-time is what a ratio is taken of, the wall clock stands beside it: `check tmux:` looks twice, 0.3 s apart.  Python's own
-case, as in any installed package.
+(warm) and without any (cold); some also with a session that was started, or a supervisor that runs and answers.  CPU
+time, since the wall clock shows what else the machine does.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator
 
-from attrs import frozen
 from timing import table
 
 STALLKIT = [sys.executable, "-c", "from stallkit.cli.main import main; main()"]
@@ -29,27 +27,15 @@ BARE = "python -c pass"
 AIMS = {"warm": 12, "cold": 20}  # of `check -`
 
 
-@frozen
-class Cost:
-    """Seconds of one process."""
-
-    wall: float
-    cpu: float
+Taken = dict[tuple[str, str], list[float]]  # CPU seconds by way, and by what is in the cache
 
 
-Taken = dict[tuple[str, str], list[Cost]]  # by way, and by what is in the cache
-
-
-def cost(words: list[str], environment: dict[str, str], given: bytes) -> Cost:
-    """What one process took; the exit code says what a command found."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+def cost(words: list[str], environment: dict[str, str], given: bytes) -> float:
+    """The CPU seconds of one process; the exit code says what a command found."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, env=environment, input=given, stdout=subprocess.DEVNULL, check=False)
-    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Cost(wall, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-
-
-def median(costs: list[Cost]) -> Cost:
-    return Cost(statistics.median(one.wall for one in costs), statistics.median(one.cpu for one in costs))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def main() -> None:
@@ -135,17 +121,17 @@ def take(
 
 def report(rounds: int, taken: Taken) -> None:
     """Print the medians, and their ratios to a bare Python."""
-    bare = {kind: median(taken[BARE, kind]) for kind in AIMS}
+    bare = {kind: statistics.median(taken[BARE, kind]) for kind in AIMS}
     rows = []
     for way in dict.fromkeys(way for way, _ in taken):
         row = [f"`{way}`"]
         for kind in AIMS:
-            one = median(taken[way, kind])
-            row += [f"{one.cpu * 1e3:.0f} ms", f"{one.cpu / bare[kind].cpu:.1f}", f"{one.wall * 1e3:.0f} ms"]
+            one = statistics.median(taken[way, kind])
+            row += [f"{one * 1e3:.0f} ms", f"{one / bare[kind]:.1f}"]
         rows.append(row)
     asked = " and ".join(f"{most} times {kind}" for kind, most in AIMS.items())
     print(f"{rounds} rounds in turns; `check -` may take {asked}. Load {os.getloadavg()[0]:.1f}.\n")
-    table(["", "warm: CPU", "ratio", "wall", "cold: CPU", "ratio", "wall"], rows)
+    table(["", "warm: CPU", "ratio", "cold: CPU", "ratio"], rows)
 
 
 if __name__ == "__main__":

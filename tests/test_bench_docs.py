@@ -1,9 +1,11 @@
-"""The page of benchmarks is written by them: each block by its own command, and nothing else is touched."""
+"""The measured pages are written by benchmarks: each block by its own command, and nothing else is touched."""
 
 from __future__ import annotations
 
 import importlib.util
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -58,10 +60,21 @@ def test_only_those_named_run_and_what_fails_keeps_its_figures(docs: ModuleType,
     assert page.read_text() == PAGE
 
 
-def test_the_page_names_scripts_that_are_there(docs: ModuleType) -> None:
-    page = docs.PAGE.read_text("utf-8")
-    found = docs.commands(page)
-    assert len(found) == len(set(found)) > 0
-    assert page.count("<!-- bench:") == page.count("<!-- end -->") == len(found)
-    for command in found:
-        assert (ROOT / "benchmarks" / shlex.split(command)[0]).exists(), command
+def test_the_pages_name_scripts_that_are_there(docs: ModuleType) -> None:
+    for page in docs.PAGES:
+        text = page.read_text("utf-8")
+        found = docs.commands(text)
+        assert len(found) == len(set(found)) > 0
+        assert text.count("<!-- bench:") == text.count("<!-- end -->") == len(found)
+        for command in found:
+            assert (ROOT / "benchmarks" / shlex.split(command)[0]).exists(), command
+
+
+def test_the_page_of_reliability_says_what_was_kept(docs: ModuleType) -> None:
+    """To write it: scripts/bench measured."""
+    [page] = [page for page in docs.PAGES if page.stem == "reliability"]
+    written = page.read_text("utf-8")
+    for command in docs.commands(written):
+        run = [sys.executable, str(ROOT / "benchmarks" / "measured.py"), *shlex.split(command)[1:]]
+        printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        assert docs.replaced(written, command, printed) == written, command

@@ -1,7 +1,7 @@
 """Long runs against real tmux: ``scripts/soak [PART...]``.
 
-Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and writes its own
-section of docs/reliability.md anew.
+Each part keeps what it found in .cache/soak, so that what was run is not run again (``--again``), and in
+benchmarks/measured.json, from which docs/reliability.md is written.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 from rich.progress import Progress  # noqa: E402  # needs the line above
 
 from soak.parts import PARTS, part  # noqa: E402
-from soak.report import dated, with_section  # noqa: E402
+from soak.report import dated, report  # noqa: E402
 
 KEPT = ROOT / ".cache" / "soak"
-REPORT = ROOT / "docs" / "reliability.md"
 
 
 def main() -> int:
@@ -45,7 +44,7 @@ def main() -> int:
             if options.size is None:
                 kept.write_text(json.dumps(found))
         if options.size is None:
-            REPORT.write_text(with_section(REPORT.read_text(), found))
+            report(found)
         failed |= _print(found)
     return 1 if failed else 0
 

@@ -1,21 +1,19 @@
-"""docs/reliability.md: a section for each part of the soak, and for what else measures and writes one."""
+"""What was measured, kept in benchmarks/measured.json and shown in docs/reliability.md."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from soak.parts import PARTS
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
 
-_HEAD = """# How reliable it is
-
-Written by `scripts/soak`, which runs each part against real tmux servers, real programs and real signals
-(`tests/soak`), and by `scripts/live`. A short form of each is in `scripts/nightly`. Every figure is of one run of its
-part; zeros are of so many tries, and no more than that.
-"""
+from measured import keep  # noqa: E402  # needs the line above
 
 
 def dated(found: dict[str, Any]) -> dict[str, Any]:
@@ -26,21 +24,7 @@ def dated(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "date": datetime.now(UTC).date().isoformat(), "machine": machine}
 
 
-def with_section(report: str, found: dict[str, Any]) -> str:
-    """The report with this part's section in place of its earlier one, the parts in their order, then all others."""
-    _, *earlier = report.split("\n## ")
-    sections = {text.partition("\n")[0]: text.rstrip("\n") for text in earlier}
-    sections[found["part"].capitalize()] = _section(found)
-    titles = [name.capitalize() for name in PARTS]
-    titles += [title for title in sections if title not in titles]
-    return "\n".join([_HEAD, *(f"## {sections[title]}\n" for title in titles if title in sections)])
-
-
-def _section(found: dict[str, Any]) -> str:
-    size = f"{found['size']:,} {found['unit']}, {found['minutes']} minutes"
-    lines = [f"{found['part'].capitalize()}\n\n{found['about']}\n"]
-    lines += [f"{size}; {found['date']}, {found['machine']}.\n"]
-    lines.append("| figure | measured | must | |\n| --- | --- | --- | --- |")
-    for name, value, must, holds in found["figures"]:
-        lines.append(f"| {name} | {value} | {must} | {'' if holds else 'missed'} |")
-    return "\n".join(lines)
+def report(found: dict[str, Any]) -> None:
+    """Keep what a part found, and write the page anew."""
+    keep(found)
+    subprocess.run([sys.executable, BENCHMARKS / "docs.py", "measured"], stdout=subprocess.DEVNULL, check=True)

@@ -76,9 +76,17 @@ def test_what_was_not_captured_has_no_row(home: Path) -> None:
         assert rows(home) == [], (name, front)
 
 
-def test_a_bar_in_a_name_keeps_the_table_whole() -> None:
-    row = Row("a|b", "1", "confirm", "high", "", ("p:s",), "2026-11")
-    assert as_markdown([row]).splitlines()[2] == "| a\\|b | 1 | confirm | high |  | `p:s` | 2026-11 |"
+def test_the_table_has_a_row_for_each_program_and_a_bar_in_a_name_keeps_it_whole() -> None:
+    rows = [
+        Row("a|b", "1", "confirm", "high", "", ("p:s",), "2026-11"),
+        Row("a|b", "2", "confirm", "low", "y Enter", ("p:t",), "2026-11-02"),
+        Row("a|b", "2", "working", "", "", ("p:u",), ""),
+        Row("c", "", "secret", "high", "", ("p:v",), ""),
+    ]
+    assert as_markdown(rows).splitlines()[2:] == [
+        "| a\\|b | 1 to 2 | **confirm**, working | 2026-11-02 |",
+        "| c |  | secret |  |",
+    ]
 
 
 def test_the_document_is_what_the_packs_say() -> None:

@@ -3,7 +3,7 @@
 Agents of ten kinds, two of which no pack names, are started in one private tmux server, against scripted models on
 loopback, and driven into what a person has to know; one `stallkit watch --service` watches them all.  What is true is
 known from the models and the panes, what was told from its events.  Rounds are kept in .cache/live (`--last` tells them
-again), screens of what was not told in its `screens`.  With --write it writes its section of docs/reliability.md.
+again), screens of what was not told in its `screens`.  With --write it writes its tables of docs/reliability.md.
 """
 
 from __future__ import annotations

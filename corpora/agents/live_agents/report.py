@@ -1,4 +1,4 @@
-"""The figures of live agents for a terminal, as JSON, and as a section of docs/reliability.md."""
+"""The figures of live agents for a terminal, as JSON, and as scripts/soak keeps a part."""
 
 from __future__ import annotations
 

@@ -75,12 +75,15 @@ def matrix(packs: Iterable[Pack], package_dirs: PackageDirs) -> list[Row]:
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """The rows as one table in Markdown."""
-    lines = ["| program | version | asks for, or is | severity | keys | signatures | last seen |", "| --- " * 7 + "|"]
-    for row in rows:
-        keys = f"`{row.keys}`" if row.keys else ""
-        names = ", ".join(f"`{name}`" for name in row.signatures)
-        cells = (row.program, row.version, row.kind, row.severity, keys, names, row.seen)
+    """A table in Markdown with a row for each program; bold is what a policy can press a key for."""
+    lines = ["| program | versions | asks for, or is | last seen |", "| --- " * 4 + "|"]
+    for program, own in groupby(rows, lambda row: row.program):
+        of = list(own)
+        versions = list(dict.fromkeys(row.version for row in of if row.version))
+        span = " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else ""
+        pressed = {row.kind for row in of if row.keys}
+        kinds = ", ".join(f"**{kind}**" if kind in pressed else kind for kind in sorted({row.kind for row in of}))
+        cells = (program, span, kinds, max(row.seen for row in of))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -111,7 +114,7 @@ def _natural(version: str) -> list[tuple[int, str]]:
 @click.command("matrix", short_help="Show what the packs recognise, program by program.")
 @click.argument("programs", metavar="[PROGRAM...]", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--markdown", is_flag=True, help="Print a table for a document.")
+@click.option("--markdown", is_flag=True, help="Print a row for each program, for a document.")
 def matrix_command(programs: tuple[str, ...], as_json: bool, markdown: bool) -> None:
     """Show what the installed packs recognise: program by version by kind, and when it was last captured.
 
