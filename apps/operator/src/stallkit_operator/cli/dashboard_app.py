@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
-from rich.cells import cell_len
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 from stallkit_supervisor.cli.watch_table import apart
 from textual import work
@@ -20,14 +22,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
 from textual.css.query import NoMatches
-from textual.widgets import DataTable, Footer, HelpPanel, Input, Static
+from textual.widgets import DataTable, Footer, Input, Static
 
 from stallkit.cli.output import shown
 from stallkit.cli.states import look_of
 from stallkit.errors import StallkitError
 from stallkit.redact.redact import redact
 from stallkit.terminal.text import escaped
-from stallkit_operator.board import Board, Entry, Row, host_of, key_of, name_of, ref_of
+from stallkit_operator.board import Board, Entry, Row, key_of, ref_of
 from stallkit_operator.cli.dashboard_desk import Desk
 from stallkit_operator.cli.stuck_commands import age
 from stallkit_operator.item import Delivery, Item, Source
@@ -49,6 +51,7 @@ from stallkit_operator.orders import (
 _SPARED = ("branch", "agent", "state", "age", "host")  # left out in this order, where the last column has no room
 _NAMES = {"session": 4, "host": 8, "": 6}  # columns of names: where these are long, up to that part of the width
 _LEAST = 18  # columns for the last one
+_AGE = 5  # columns for an age, which ticks: 59s, 10min
 _GAP = 2  # columns between two
 
 
@@ -56,7 +59,6 @@ class Sessions(DataTable[Text]):
     """The list; the cursor stays on its row when others come and go."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "app.window", "go there", key_display="↵"),
         Binding("j", "cursor_down", "down", show=False),
         Binding("k", "cursor_up", "up", show=False),
     ]
@@ -80,7 +82,8 @@ class Sessions(DataTable[Text]):
     def _fitted(self, rows: list[dict[str, Text]]) -> dict[str, int]:
         """The columns that have room, and how wide each is; names that are too long lose their middle."""
         room = self.size.width - 1  # for a scrollbar
-        widths = {name: max(len(name), *(row[name].cell_len for row in rows)) for name in rows[0]} if rows else {}
+        heads = {name: max(len(name), _AGE * (name == "age")) for name in rows[0]} if rows else {}
+        widths = {name: max(head, *(row[name].cell_len for row in rows)) for name, head in heads.items()}
         for name in _NAMES.keys() & widths:
             widths[name] = min(widths[name], max(6, room // _NAMES[name]))
             for row, short in zip(rows, apart([row[name].plain for row in rows], widths[name]), strict=True):
@@ -89,6 +92,8 @@ class Sessions(DataTable[Text]):
             if self._left(widths, room) >= _LEAST:
                 break
             widths.pop(spared, None)
+        for row in rows if "state" not in widths else ():
+            row["asks"] = row["asks"] or row["state"]
         return {**widths, "asks": max(1, self._left(widths, room))} if widths else {}
 
     @staticmethod
@@ -119,50 +124,58 @@ def cells_of(one: Entry, now: float, own: str = "") -> dict[str, Text]:
         "age": "" if one.since is None else age(now - one.since),
         "agent": shown(one.row.agent),
         "branch": shown(one.row.branch),
-        "asks": shown(one.asks) or ("" if item else shown(one.state)),
+        "asks": shown(one.asks),
     }
     styles = {"": f"bold {look.colour}", "state": look.colour, "session": "bold" if item else "", "age": "dim"}
     return {name: Text(text, styles.get(name, ""), no_wrap=True, overflow="ellipsis") for name, text in texts.items()}
 
 
+def summary(board: Board, wide: bool) -> Text:
+    """How many sessions there are of each state, who waits first."""
+    count = Counter(re.sub(r"[()?]", "", one.state) for one in board.entries)
+    waits, text = count.pop("waiting", 0), Text("stallkit", "bold")
+    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow")
+    for state, number in count.items():
+        look = look_of(state)
+        text.append(f"   {look.mark} {number}{f' {shown(state)}' if wide else ''}", look.colour)
+    return text.append(f"   {shown(board.trouble)}" if board.trouble else "", "bold red")
+
+
 # --- what the cursor is on ---
 
-_KEYS = {  # what each key writes or does
-    "a": "approve",
-    "d": "decline",
-    "r": "reply",
-    "o": "answer",
-    "i": "triage",
-    "e": "edit",
-    "c": "reload",
-    "b": "rebuild",
-    "↵": "window",
-}
+_DIRECT = {"a": "approve", "d": "decline"}
+
+_KEYS = {"r": "reply", **_DIRECT, "i": "triage", "e": "edit", "c": "reload", "b": "rebuild", "↵": "window"}
 
 
-def asked(item: Item) -> Text:
-    """What is asked, the options, and what each key does about it, safe to show."""
-    whole = item.source is Source.AGENT or not item.open or host_of(item)
-    text = Text("\n".join(map(escaped, redact(item.words if whole else item.line).strip().split("\n"))), "bold")
-    text = Text().append_text(text).append("\n")
+def asked(item: Item, short: bool) -> Group:
+    """What is asked, the options, and what each key does about it, safe to show; `short`: each on one row."""
+    told, rows = ways(item), Table.grid(padding=(0, 1))
     for option in item.options if item.open else ():
+        key = next((key for key, verb in _DIRECT.items() if told.get(verb) == f"choose {option.id} {option.name}"), "")
         about = f": {option.about}" if option.about else ""
-        row = shown(f"{'❯' if option.selected else ' '} {option.id} ", option.name, about)
-        text.append(f"\n{row}", "cyan" if option.selected else "")
-    text.append("\n" if item.options and item.open else "")
-    told = ways(item)
+        name = Text(shown(option.name, about), "cyan" * option.selected)
+        name.no_wrap, name.overflow = short, "ellipsis" if short else None
+        rows.add_row(Text(shown(option.id), "bold cyan"), Text(key, "bold cyan"), "❯" * option.selected, name)
     for key, what in _KEYS.items():
-        if what in told:
-            text.append(f"\n{key}", "bold cyan").append(shown("  ", told[what]))
+        if what in told and not told[what].startswith("choose"):
+            rows.add_row(Text(key, "bold cyan"), "", "", Text(shown(told[what])))
+    notes = [f"{item.state}{item.how}{': ' if item.text else ''}", item.text or ""] if not item.open else []
     if item.open and item.delivery is Delivery.LATER:
-        text.append("\nnobody waits for the reply: it is typed into its composer, or kept for its next stuck", "dim")
-    if not item.open:
-        text.append(shown(f"\n{item.state}{item.how}", f": {item.text}" if item.text else ""), "dim")
-    return text
+        notes = ["nobody waits for the reply: it is typed into its composer, or kept for its next stuck"]
+    question, between = Text(shown(item.line), "bold"), [] if short else [Text()]
+    return Group(question, *between, rows, *([*between, Text(shown(*notes), "dim")] if notes else []))
+
+
+def whole(item: Item) -> Text:
+    """All that it says, safe to show."""
+    return Text("\n".join(map(escaped, redact(item.words).strip().split("\n"))))
 
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
+_WIDE, _BESIDE = 60, 100  # columns of a terminal with room for every word; for a screen beside the list
+_TALL = 28  # its rows, with room for the head of the list
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("option", "edit", "reload", "waive", "rebuild", "window", "view", "filter", "command", "help", "quit")
 _SHORT = {"reply": "r"}
@@ -176,12 +189,16 @@ class Line(Input):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "do it", key_display="↵")]
 
 
+def _key(key: str, action: str, name: str = "", meaning: str = "", display: str | None = None) -> Binding:
+    return Binding(key, action, name, show=bool(name), tooltip=meaning, key_display=display, priority=True)
+
+
 class Dashboard(App[None]):
     """The dashboard, over one desk."""
 
     TITLE = "stallkit"
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (_BESIDE, "-wide")]  # type: ignore[misc]
     CSS = """
     Screen, DataTable, Footer, FooterKey, Input { background: ansi_default; color: ansi_default; }
     #title { height: 1; padding: 0 1; }
@@ -189,45 +206,48 @@ class Dashboard(App[None]):
     .-wide #all { layout: horizontal; }
     .-wide #left { width: 2fr; }
     .-wide #view { width: 3fr; height: 1fr; }
-    .-narrow #left { height: auto; max-height: 65%; }
-    #list, #asks, #view { border: round ansi_bright_black; border-title-style: bold; scrollbar-size: 1 1; }
+    .-narrow #left { height: auto; max-height: 75%; }
+    #list, #asks, #view, #help { border: round ansi_bright_black; border-title-style: bold; scrollbar-size: 1 1;
+        scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default; }
     #list:focus, #view:focus { border: round ansi_green; border-title-color: ansi_green; }
     #list { height: auto; max-height: 50%; min-height: 4; overflow-x: hidden; }
     .-wide #list { height: 1fr; max-height: 100%; }
     .-narrow #list { max-height: 9; }
     #asks { height: auto; max-height: 60%; border: round ansi_yellow; border-title-color: ansi_yellow; padding: 0 1; }
-    .-narrow #asks { max-height: 12; }
+    FooterKey.-compact { margin-right: 2; }
+    .-narrow FooterKey.-compact { margin-right: 1; }
     #view { height: 1fr; padding: 0 1; border-subtitle-color: ansi_bright_black; }
-    #said { height: auto; max-height: 3; padding: 0 1; }
+    #help { height: 1fr; padding: 0 1; display: none; }
+    #said { height: auto; max-height: 3; padding: 0 1; display: none; }
     DataTable > .datatable--header { background: ansi_default; color: ansi_bright_black; text-style: none; }
     DataTable > .datatable--cursor { background: ansi_blue; color: ansi_bright_white; text-style: none; }
     DataTable:focus > .datatable--cursor { text-style: bold; }
     .plain DataTable > .datatable--cursor { text-style: reverse; }
-    Input, Input:focus { height: 1; border: none; padding: 0 1; display: none; }
+    Line, Line:focus { height: 3; border: round ansi_cyan; border-title-color: ansi_cyan; padding: 0 1; display: none; }
     Input > .input--cursor { text-style: reverse; }
     FooterKey .footer-key--key { color: ansi_cyan; background: ansi_default; text-style: bold; }
     FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
     """
     # By priority: the key after it, however soon, then finds the focus where this one put it.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "write('reply')", "reply", priority=True),
-        Binding("a", "write('approve')", "approve", priority=True),
-        Binding("d", "write('decline')", "decline", priority=True),
-        Binding("o", "write('answer')", "option", priority=True),
-        *(Binding(str(n), f"option({n})", show=False, priority=True) for n in range(1, 10)),
-        Binding("i", "write('triage')", "triage", priority=True),
-        Binding("e", "edit", "edit its routes", show=False, priority=True),
-        Binding("c", "reload", "reload its token", show=False, priority=True),
-        Binding("x", "waive", "waive a gate", show=False, priority=True),
-        Binding("b", "rebuild", "rebuild it", show=False, priority=True),
-        Binding("w", "window", "go there", show=False, priority=True),
-        Binding("tab,v", "view", "next view", key_display="tab", show=False, priority=True),
-        Binding("shift+down,J", "scroll(3)", "scroll down", show=False, priority=True),
-        Binding("shift+up,K", "scroll(-3)", "scroll up", show=False, priority=True),
-        Binding("slash", "filter", "filter", priority=True),
-        Binding("colon", "command", "command", show=False, priority=True),
-        Binding("question_mark", "help", "help", priority=True),
-        Binding("q", "quit", "quit", priority=True),
+        _key("r", "write('reply')", "reply", "write what is typed there, or what the agent gets"),
+        _key("a", "write('approve')", "approve", "choose the one option that allows it this once"),
+        _key("d", "write('decline')", "decline", "choose the one option that rejects it; add a reason for an agent"),
+        _key("enter,w", "window", "go", "go to its own terminal; detach to come back", "↵"),
+        _key("question_mark", "help", "help", "show or hide this page", "?"),
+        _key("slash", "filter", "filter", "show the rows with these words alone", "/"),
+        _key("o", "write('answer')", "option", "choose an option by its number or name; 1 to 9 do so at once"),
+        *(_key(str(number), f"option({number})") for number in range(1, 10)),
+        _key("tab,v", "view", "", "go from its screen to its history and its manifest", "tab"),
+        _key("J,shift+down", "scroll(3)", "", "scroll what is shown of it down, with K up", "J"),
+        _key("K,shift+up", "scroll(-3)"),
+        _key("i", "write('triage')", "triage", "say what blocks an agent: credential, egress, capability or none"),
+        _key("e", "edit", "", "edit the routes of its proxy, or the hosts that it reaches"),
+        _key("c", "reload", "", "have its proxy read a renewed token, and try the routes"),
+        _key("x", "waive", "", "let through the commit or content whose id stands in what it asks"),
+        _key("b", "rebuild", "", "edit the manifest of its sandbox, and start that anew"),
+        _key("colon", "command", "", "write any of these commands, or show 3, waivers, unwaive 1", ":"),
+        _key("q", "quit", "quit", "leave the dashboard; the sessions go on"),
         Binding("escape", "leave", "back", key_display="esc"),
     ]
 
@@ -236,6 +256,7 @@ class Dashboard(App[None]):
         self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
+        self._drawn_of = ("", "")  # the key and the view of what is shown
         self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
         self.set_class(self.no_color, "plain")
 
@@ -248,12 +269,23 @@ class Dashboard(App[None]):
                     yield Static(id="asked")
             with VerticalScroll(id="view", can_focus=False):
                 yield Static(id="text")
+        with VerticalScroll(id="help"):
+            yield Static(self._help(), id="keys")
         yield Static(id="said")
         yield Line(id="line", placeholder="r 3 try again, approve 3, routes edit web", select_on_focus=False)
         yield Line(id="filter", placeholder="words of the rows to show", select_on_focus=False)
         yield Footer(compact=True)
 
+    def _help(self) -> Table:
+        """Each key, and what it does."""
+        rows = Table.grid(padding=(0, 2))
+        for one in self.BINDINGS:
+            if isinstance(one, Binding) and one.tooltip:
+                rows.add_row(Text(one.key_display or one.key, "bold cyan"), one.tooltip)
+        return rows
+
     def on_mount(self) -> None:
+        self.query_one("#help").border_title = "Keys: ? or esc goes back"
         self._list.focus()
         self.look()
         self.set_interval(self._every_s, self.look)
@@ -283,10 +315,8 @@ class Dashboard(App[None]):
             key: row for key, row in rows.items() if all(word in f"{[*row.values()]}".casefold() for word in words)
         }
         self._list.fill(found)
-        self._list.border_title = Text(f"{len(found)} of {len(rows)}" if words else f"{len(rows)} in all")
-        title = Text("stallkit", "bold").append(f"   ● {len(board.items)} wait for a person", "bold yellow")
-        title.append(f"   {len(board.rows)} sessions").append(f"   {shown(board.trouble)}", "red")
-        self._tell("#title", title)
+        self._list.border_title = Text(f"Sessions ({len(found)} of {len(rows)})" if words else "Sessions")
+        self._tell("#title", summary(board, self.size.width >= _WIDE))
         self.detail()
 
     def on_data_table_row_highlighted(self) -> None:
@@ -294,6 +324,7 @@ class Dashboard(App[None]):
         self.detail()
 
     def on_resize(self) -> None:
+        self._list.show_header = self.size.height >= _TALL
         self.call_after_refresh(lambda: self._show(self.board))
 
     @property
@@ -301,36 +332,49 @@ class Dashboard(App[None]):
         """What the cursor is on, as it was shown when a command was begun."""
         board = self._asked or self.board
         if self._over is not None:
-            return Entry(self.board.row(key_of(self._over)) or Row(self._over.session, self._over.session, "unknown"), self._over)
+            return Entry(
+                self.board.row(key_of(self._over)) or Row(self._over.session, self._over.session, "unknown"), self._over
+            )
         return next((one for one in board.entries if one.key == self._list.chosen), None)
 
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
         """Read and show what the cursor is on."""
         one, view = self._drawn(lambda: self.chosen), self._view
+        if one is not None:
+            parts = self._read(one, view)
+            self._drawn(lambda: self._show_detail(one, view, parts))
+
+    def _read(self, one: Entry, view: str) -> list[Text]:
+        """The view of its session; above its screen all that it says, where that is not on the screen itself."""
+        item, found = one.item, Text()
+        says = item is not None and (item.source is Source.AGENT or not item.open)
         read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
         try:
-            found = Text("\n".join(one.row.facts)) if one and one.row.host else read[view](one.row) if one else Text()
+            found = Text("\n".join(one.row.facts)) if one.row.host else read[view](one.row)
         except (StallkitError, ValueError) as error:
-            found = Text(shown(error), "dim")
-        self._drawn(lambda: self._show_detail(one, view, found))
+            found, says = Text(shown(error), "dim"), True
+        found.no_wrap, found.overflow = view == _VIEWS[0], "crop"
+        return [whole(item), Text(), found] if item and view == _VIEWS[0] and (says or one.row.host) else [found]
 
-    def _show_detail(self, one: Entry | None, view: str, text: Text) -> None:
-        if (one and one.key) != (self.chosen and self.chosen.key):
+    def _show_detail(self, one: Entry, view: str, parts: list[Text]) -> None:
+        if self.chosen is None or one.key != self.chosen.key:
             return  # a slow read: the cursor is elsewhere by now
-        item, asks, frame = one and one.item, self.query_one("#asks"), self.query_one("#view")
+        item, asks, frame = one.item, self.query_one("#asks"), self.query_one("#view")
         asks.display = item is not None
-        if one and item:
+        if item:
             kind = item.category or item.kind or "notice"
-            asks.border_title = Text(shown(f"{ref_of(item)} ", name_of(item.session), f" asks: {kind}"))
-            self._tell("#asked", asked(item))
-        named = [one.row.host, one.row.name, one.row.agent, one.row.branch] if one else []
+            asks.border_title = Text(shown(f"{ref_of(item)} ", one.row.name, f" asks: {kind}"))
+            self.query_one("#asked", Static).update(asked(item, self.size.width < _BESIDE))
+        named = [one.row.host, one.row.name, one.row.agent, one.row.branch]
         frame.border_title = Text(shown(" · ".join(filter(None, named))))
         frame.border_subtitle = Text(" ").join(Text(name, "bold" if name == view else "dim") for name in _VIEWS)
-        text.no_wrap = view == _VIEWS[0]
-        self._tell("#text", text)
-        if view == _VIEWS[0]:
-            frame.scroll_end(animate=False)
+        self.query_one("#text", Static).update(Group(*parts))
+        if self._drawn_of != (one.key, view):  # else a person may have scrolled
+            self._drawn_of = (one.key, view)
+            self.refresh_bindings()
+            ends = view == _VIEWS[0] and len(parts) == 1
+            frame.scroll_end(animate=False) if ends else frame.scroll_home(animate=False)
 
     def _drawn(self, call: Callable[[], _T]) -> _T | None:
         """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
@@ -341,6 +385,7 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
+        self.query_one("#said").display = bool(what)
         self._tell("#said", Text(shown(what)))
 
     def _tell(self, place: str, text: Text) -> None:
@@ -352,7 +397,7 @@ class Dashboard(App[None]):
         """A letter is a letter while a line is written, and a key that answers nothing is left out."""
         writes, one = isinstance(self.focused, Line), self.chosen
         if action == "leave":
-            return writes or bool(self.query_one("#filter", Line).value)
+            return writes or self.query_one("#help").display or bool(self.query_one("#filter", Line).value)
         if action == "write":
             return not writes and bool(one and one.item and parameters[0] in ways(one.item))
         return not (writes and action in _BY_LETTER)
@@ -398,14 +443,14 @@ class Dashboard(App[None]):
             self.say(by_itself(verb, host))
             return
         line = self.query_one("#line", Line)
-        line.display, line.value = True, text
+        line.display, line.value, line.border_title = True, text, "Command"
         self._asked = self.board  # an answer is to what was shown when it was begun
         line.cursor_position = len(text)
         self.screen.set_focus(line)  # at once: what is typed next belongs there
 
     def action_filter(self) -> None:
         line = self.query_one("#filter", Line)
-        line.display = True
+        line.display, line.border_title = True, "Filter"
         self.screen.set_focus(line)
 
     def action_leave(self) -> None:
@@ -416,18 +461,22 @@ class Dashboard(App[None]):
         self._back()
 
     def _back(self) -> None:
-        """To the list, from a line."""
+        """To the list, from a line or the page of keys."""
+        self._show_help(False)
         line, words = self.query_one("#line", Line), self.query_one("#filter", Line)
         line.value, line.display, words.display = "", False, bool(words.value)
         self.screen.set_focus(self._list)
 
     def action_help(self) -> None:
-        panels = self.screen.query(HelpPanel)
-        panels.remove() if panels else self.action_show_help_panel()
+        self._show_help(not self.query_one("#help").display)
+
+    def _show_help(self, shows: bool) -> None:
+        page, rest = self.query_one("#help"), self.query_one("#all")
+        page.display, rest.display = shows, not shows
+        self.screen.set_focus(page if shows else self._list)
 
     def action_view(self) -> None:
         self._view = _VIEWS[(_VIEWS.index(self._view) + 1) % len(_VIEWS)]
-        self.query_one("#view").scroll_home(animate=False)
         self.detail()
 
     def action_scroll(self, rows: int) -> None:
