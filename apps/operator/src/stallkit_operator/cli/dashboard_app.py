@@ -164,6 +164,7 @@ def asked(item: Item, short: bool) -> Group:
     if item.open and item.delivery is Delivery.LATER:
         notes = ["nobody waits for the reply: it is typed into its composer, or kept for its next stuck"]
     question, between = Text(shown(item.line), "bold"), [] if short else [Text()]
+    question.no_wrap, question.overflow = short, "ellipsis" if short else None
     return Group(question, *between, rows, *([*between, Text(shown(*notes), "dim")] if notes else []))
 
 
@@ -324,7 +325,7 @@ class Dashboard(App[None]):
         self.detail()
 
     def on_resize(self) -> None:
-        self._list.show_header = self.size.height >= _TALL
+        self._list.show_header, self._drawn_of = self.size.height >= _TALL, ("", "")
         self.call_after_refresh(lambda: self._show(self.board))
 
     @property
