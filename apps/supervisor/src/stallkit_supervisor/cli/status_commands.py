@@ -111,8 +111,9 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A line for each session; its name has one of its own where there is no room, and so has a note."""
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
-    mark = (lambda row: f"{look(row).mark} ") if sys.stdout.isatty() else lambda row: ""  # for eyes, not for scripts
-    names, states = [mark(row) + shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
+    marks = [f"{look(row).mark} " if sys.stdout.isatty() else "" for row in rows]  # for eyes, not for scripts
+    names = [mark + shown(row["target"]) for mark, row in zip(marks, rows, strict=True)]
+    states = [shown(state_of(row)) for row in rows]
     state_room = max(map(cells, states), default=0)
     room = min(max(map(cells, names), default=0), wide - state_room - _BESIDES)
     for row, name, state in zip(rows, names, states, strict=True):
