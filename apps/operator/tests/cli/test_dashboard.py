@@ -212,7 +212,7 @@ def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
     async def drive() -> str:
         app = Dashboard(paper, every_s=0.05)
         async with app.run_test(size=(40, 30)) as pilot:
-            await until(pilot, lambda: "may I?" in text(app))
+            await until(pilot, lambda: "d decline" in text(app))
             row = next(at for at, line in enumerate(text(app).splitlines()) if "decline" in line)
             await pilot.click(offset=(text(app).splitlines()[row].index("decline") + 1, row))
             await until(pilot, lambda: "d 1" in text(app).replace("decline 1", "d 1"))
@@ -352,15 +352,14 @@ def test_a_prompt_is_answered_on_a_real_terminal(
 
 @pytest.mark.e2e
 def test_a_screen_is_in_its_own_colours_without_its_secrets(server: Server) -> None:
-    says = (
-        r"\033[1;31mred\033[0m password: \033[32mhunt\033[33mer22\033[0m \033]8;;file:///x\033\\\\link\033]8;;\033\\\\"
-    )
+    says = r"\033[1;31mred\033[0m password: \033[32mhunt\033[33mer22\033[0m \033]8;;file:///x\alink\033]8;;\a"
     server.start("one", "sh", "-c", f"printf '%s\n{says} end'; exec sleep 1000" % ("w" * 100), shows="end")
     shown = Desk(None, str(server.socket)).screen(Row("one", "tmux:one", "working"))
     first, second, third = shown.plain.split("\n")[:3]
-    assert (first, second) == ("w" * 80, "w" * 20) and third == f"red password: {MASK} link end"
+    assert (first, second) == ("w" * 80, "w" * 20) and third.startswith(f"red password: {MASK}")
+    assert "hunt" not in shown.plain and "er22" not in shown.plain and third.endswith(" link end")
     at = shown.plain.index("red")
-    assert any(span.start == at and "red" in str(span.style) for span in shown.spans), shown.spans
+    assert any(span.start == at and "color(1)" in str(span.style) for span in shown.spans), shown.spans
 
 
 @pytest.mark.e2e
@@ -374,7 +373,7 @@ def test_the_row_of_the_cursor_is_seen_with_colours_and_without(
             extra = {"NO_COLOR": no_color} if no_color else {}
             shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", *on, **given, **extra)
             shown.shows("● 1  one", "one · bash")
-            [row] = [line for line in shown.styled.splitlines() if "● 1" in line]
+            [row] = [line for line in shown.styled.splitlines() if "● 1" in line and "wait" not in line]
             assert marked in row or marked[:-1] + ";" in row or f";{marked[2:]}" in row, row
             assert bool(no_color) == (not re.search(r"\x1b\[(?:\d+;)*[34][0-7]m", shown.styled))
             shown.press("q")

@@ -203,29 +203,28 @@ class Dashboard(App[None]):
     CSS = """
     Screen, DataTable, Footer, FooterKey, Input { background: ansi_default; color: ansi_default; }
     #title { height: 1; padding: 0 1; }
-    #all, #left { layout: vertical; }
-    .-wide #all { layout: horizontal; }
-    .-wide #left { width: 2fr; }
-    .-wide #view { width: 3fr; height: 1fr; }
-    .-narrow #left { height: auto; max-height: 75%; }
-    #list, #asks, #view, #help { border: round ansi_bright_black; border-title-style: bold; scrollbar-size: 1 1;
-        scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default; }
-    #list:focus, #view:focus { border: round ansi_green; border-title-color: ansi_green; }
-    #list { height: auto; max-height: 50%; min-height: 4; overflow-x: hidden; }
-    .-wide #list { height: 1fr; max-height: 100%; }
-    .-narrow #list { max-height: 9; }
-    #asks { height: auto; max-height: 60%; border: round ansi_yellow; border-title-color: ansi_yellow; padding: 0 1; }
-    FooterKey.-compact { margin-right: 2; }
-    .-narrow FooterKey.-compact { margin-right: 1; }
-    #view { height: 1fr; padding: 0 1; border-subtitle-color: ansi_bright_black; }
-    #help { height: 1fr; padding: 0 1; display: none; }
     #said { height: auto; max-height: 3; padding: 0 1; display: none; }
-    DataTable > .datatable--header { background: ansi_default; color: ansi_bright_black; text-style: none; }
-    DataTable > .datatable--cursor { background: ansi_blue; color: ansi_bright_white; text-style: none; }
-    DataTable:focus > .datatable--cursor { text-style: bold; }
-    .plain DataTable > .datatable--cursor { text-style: reverse; }
+    #list, #asks, #view, #help {
+        border: round ansi_bright_black; border-title-style: bold;
+        scrollbar-size: 1 1; scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default;
+    }
+    #list:focus { border: round ansi_green; border-title-color: ansi_green; }
+    #list { height: auto; min-height: 4; max-height: 34vh; overflow-x: hidden; }
+    #asks { height: auto; max-height: 38vh; border: round ansi_yellow; border-title-color: ansi_yellow; padding: 0 1; }
+    #view, #help { height: 1fr; padding: 0 1; }
+    #help { display: none; }
+    #left { height: auto; }
+    .-wide #all { layout: horizontal; }
+    .-wide #left { width: 2fr; height: 1fr; }
+    .-wide #view { width: 3fr; }
+    .-wide #list { height: 1fr; max-height: 100%; }
+    .-wide #asks { max-height: 60%; }
+    .-wide FooterKey.-compact { margin-right: 2; }
     Line, Line:focus { height: 3; border: round ansi_cyan; border-title-color: ansi_cyan; padding: 0 1; display: none; }
     Input > .input--cursor { text-style: reverse; }
+    DataTable > .datatable--header { background: ansi_default; color: ansi_bright_black; text-style: none; }
+    DataTable > .datatable--cursor { background: ansi_blue; color: ansi_bright_white; text-style: bold; }
+    .plain DataTable > .datatable--cursor { text-style: reverse; }
     FooterKey .footer-key--key { color: ansi_cyan; background: ansi_default; text-style: bold; }
     FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
     """
