@@ -163,7 +163,8 @@ def asked(item: Item, short: bool) -> Group:
     notes = [f"{item.state}{item.how}{': ' if item.text else ''}", item.text or ""] if not item.open else []
     if item.open and item.delivery is Delivery.LATER:
         notes = ["nobody waits for the reply: it is typed into its composer, or kept for its next stuck"]
-    question, between = Text(shown(item.line), "bold"), [] if short else [Text()]
+    line = item.line if item.asked else item.line.partition(" · ")[0]  # the rest is beside it
+    question, between = Text(shown(line), "bold"), [] if short else [Text()]
     question.no_wrap, question.overflow = short, "ellipsis" if short else None
     return Group(question, *between, rows, *([*between, Text(shown(*notes), "dim")] if notes else []))
 

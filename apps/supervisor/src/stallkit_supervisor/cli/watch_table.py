@@ -97,7 +97,7 @@ def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int) -> Ta
     note = min(_widest(cells, ""), max(_SHORTENED[""], width - taken - _GAP - _widest(cells, "session")))
     room = max(_SHORTENED["session"], width - taken - (note + _GAP if note else 0))
     for row, name in zip(cells, apart([row["session"].plain for row in cells], room), strict=True):
-        row["session"] = Text(name)
+        row["session"] = Text(name, row["session"].style)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in named:  # where the table is too wide, rich narrows just the one that may be
         table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "" else _least(cells, name))
@@ -111,7 +111,7 @@ def _cells(name: str, row: dict[str, Any], now: float) -> dict[str, Text]:
     still = still_s(row, now)
     row_cells = (
         Text(look(row).mark, look(row).colour),
-        Text(shown(name)),
+        Text(shown(name), "bold" if look(row).urgency == 0 else ""),
         Text(shown(state_of(row)), look(row).colour),
         Text("" if still is None else in_words(still)),
         Text(shown(row["foreground"] or "")),
@@ -178,7 +178,7 @@ class LiveRows:
             if lines and len(lines) + len(parts) > LATEST:
                 break
             lines = [*parts, *lines]
-        return [Text(line, no_wrap=True) for line in lines[:LATEST]]
+        return [Text.assemble((line[:_INDENT], "dim"), line[_INDENT:], no_wrap=True) for line in lines[:LATEST]]
 
 
 class LiveTable(LiveRows):
