@@ -18,15 +18,15 @@ from pathlib import Path
 
 from drawn_dialog import PROGRAM, SCREENS
 from queued import Desk as Commands
-from stallkit_operator.cli.dashboard_app import Dashboard
+from stallkit_operator.cli.dashboard_app import Dashboard, Sessions
 from stallkit_operator.cli.dashboard_desk import Desk
 from terminals import Server, wait_for
-from textual.widgets import DataTable
 
 from stallkit.packs.screenfile import read_screen
 
-SIZE = (100, 30)
+SIZE = (120, 30)
 NOTICE = "npm publish answers 403: the proxy has no route for registry.example"
+COLOURS = {" 1 -": "31", " 1 +": "32", " ❯ 1": "34"}  # of the rows that begin so, as the agent has them
 _FONTS = re.compile(r"@font-face\s*\{.*?\}", re.S)  # they are at another server, which nobody has to ask for a picture
 
 
@@ -54,14 +54,14 @@ def picture(folder: Path) -> str:
 
 
 def _agent(server: Server, folder: Path) -> None:
-    """A coding agent's permission dialog, as it was captured."""
-    program, screen = folder / "claude", folder / "screen"
+    """A coding agent's permission dialog, as it was captured, in its colours."""
+    program, screen, heard = folder / "claude", folder / "screen", folder / "heard"
     program.symlink_to(Path(sys.executable).resolve())
-    screen.write_text(read_screen(SCREENS / "hit-bash-narrow.txt").screen.text, encoding="utf-8")
-    heard = folder / "heard"
+    rows = read_screen(SCREENS / "hit-edit.txt").screen.text.split("\n")
+    drawn = [f"\x1b[{code}m{row}\x1b[0m" if (code := COLOURS.get(row[:4])) else row for row in rows]
+    screen.write_text("\n".join(drawn), encoding="utf-8")
     heard.touch()
-    words = (str(program), "-c", PROGRAM, str(heard), str(screen))
-    server.start("docs", *words, shows="Tab to amend", size=(40, 24))
+    server.start("docs", str(program), "-c", PROGRAM, str(heard), str(screen), shows="Tab to amend")
 
 
 async def _drawn(desk: Desk) -> str:
@@ -71,10 +71,9 @@ async def _drawn(desk: Desk) -> str:
         while (len(app.board.items), len(app.board.rows)) != (3, 4):
             assert time.monotonic() < until, app.board
             await pilot.pause(0.1)
-        queue = app.query_one("#queue", DataTable)
-        queue.move_cursor(row=queue.get_row_index(str(next(one.id for one in app.board.items if one.options))))
+        sessions = app.query_one(Sessions)
+        sessions.move_cursor(row=sessions.get_row_index(str(next(one.id for one in app.board.items if one.options))))
         await pilot.pause(1.0)
-        await pilot.press("a")
         await pilot.pause(0.5)
         return _FONTS.sub("", app.export_screenshot(title="stallkit dashboard"))
 

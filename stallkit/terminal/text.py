@@ -25,6 +25,7 @@ _SEQUENCE = re.compile(
     """,
     re.VERBOSE,
 )
+_SGR = re.compile(r"(\x1b\[[0-9;:]{0,100}m)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 # DEC's line drawing, as a VT100 has it: letters between SO and SI.
@@ -109,6 +110,16 @@ def escaped(text: str) -> str:
     'a\\x1b[2J\\u202eb\\n'
     """
     return "".join([char if char.isprintable() and char not in _UNSEEN else ascii(char)[1:-1] for char in text])
+
+
+def coloured(text: str) -> str:
+    r"""Text that changes nothing about a terminal but its colours: of its control sequences only SGR is left.
+
+    >>> coloured("\x1b[31mred\x1b[2J \u202e")
+    '\x1b[31mred \\u202e'
+    """
+    lines = [_SGR.split(line) for line in text.split("\n")]
+    return "\n".join("".join(part if i % 2 else escaped(strip(part)) for i, part in enumerate(line)) for line in lines)
 
 
 def cells(text: str) -> int:

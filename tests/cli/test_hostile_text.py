@@ -73,7 +73,7 @@ def test_sessions_of_others(draw: Draw, house: House, server: Server) -> None:
     server.start(name, "bash", "-c", title + HARM[2], shows="Delete").close()
     told = re.escape(r"[bold red]x[/]\u202e[/]")
     watch = draw("watch", "--all", "--interval", "0.3", "-S", str(server.socket))
-    watch.shows(rf"^tmux:{told} +waiting", rf"tmux:{told} escalation")
+    watch.shows(rf"^● +tmux:{told} +waiting", rf"tmux:{told} escalation")
     uncoloured(watch, "x[/]")
     watch.press("C-c")
     plain(watch.over())

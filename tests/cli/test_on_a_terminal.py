@@ -81,30 +81,30 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     policy = ("--policy", str(house.folder / "mine.toml"))
     watch = draw("watch", "--all", "--interval", "5", "-S", str(server.socket), *policy)
     watch.shows(
-        r"^session +state +for +in front( +signature)? +pressed",
-        r"^tmux:harm +waiting: confirm +\d+ s +bash( +shell_yn:yes_no)?",
-        r"^tmux:review-of-the\S* +waiting: confirm",
-        r"^tmux:build +working",
+        r"^   session +state +for +in front( +signature)? +pressed",
+        r"^. +tmux:harm +waiting: confirm +\d+ s +bash( +shell_yn:yes_no)?",
+        r"^. +tmux:review-of-the\S* +waiting: confirm",
+        r"^. +tmux:build +working",
         r"^[\d:]{8} tmux:harm escalation: any program may show this prompt",
         r"^[\d:]{8} tmux:asks dismissal: the prompt went away, keys Space",
     )
     server.tmux("new-session", "-d", "-s", "later", *HARM)  # the table goes on
-    screen = watch.shows(r"^tmux:later +waiting: confirm")
+    screen = watch.shows(r"^. +tmux:later +waiting: confirm")
     assert watch.wrapped == []
-    order = [line.split()[0] for line in screen.splitlines() if line.startswith("tmux:")]
+    order = [line.split()[1] for line in screen.splitlines() if line[3:].startswith("tmux:")]
     assert order.index("tmux:build") > order.index("tmux:later"), "who waits stands first"
     watch.press("C-c")
     left = watch.over()
     assert re.search(r"^[\d:]{8} stallkit stop$", left, re.M)
-    for line in ("session +state", *(f"tmux:{name} +w" for name in ("harm", "build", "asks", "later"))):
+    for line in ("   session +state", *(f". +tmux:{name} +w" for name in ("harm", "build", "asks", "later"))):
         assert len(re.findall(f"^{line}", left, re.M)) == 1, f"one table is left\n{left}"
 
     status = draw("status")
     text = status.over()
     assert re.match(r"no watcher runs: this is how it was at [\d:]{8}, \d+ s ago; stallkit watch --all$", text, re.M)
-    asks = r"^tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash(, shell_yn:yes_no)?$"
+    asks = r"^● tmux:harm +waiting: confirm +at [\d:]{8}, \d+ s ago, bash(, shell_yn:yes_no)?$"
     assert re.search(asks, text, re.M), text
-    assert re.search(row("tmux:build"), text, re.M) and re.search(row(f"tmux:{LONG}"), text, re.M), text
+    assert re.search(row("►", "tmux:build"), text, re.M) and re.search(row("●", f"tmux:{LONG}"), text, re.M), text
     whole(status, text)
 
     report = draw("report")
@@ -128,11 +128,12 @@ def test_watch_with_more_sessions_than_there_is_room_for(draw: Draw, server: Ser
         server.tmux("new-session", "-d", "-s", f"idle-{number:02}", "sleep", "1000")
     server.start("harm", *HARM, shows="Delete").close()
     watch = draw("watch", "--all", "-S", str(server.socket))
-    watch.shows(r"^session +state ", r"^tmux:harm +waiting", r"^and \d+ more$", r"stallkit start$")
+    watch.shows(r"^   session +state ", r"^● +tmux:harm +waiting", r"^and \d+ more$", r"stallkit start$")
 
     def told() -> int:
         screen = watch.screen
-        return len(re.findall(r"^tmux:", screen, re.M)) + sum(map(int, re.findall(r"^and (\d+) more$", screen, re.M)))
+        more = re.findall(r"^and (\d+) more$", screen, re.M)
+        return len(re.findall(r"^. +tmux:", screen, re.M)) + sum(map(int, more))
 
     wait_for(lambda: told() == 31, "all sessions: the first look takes its time, and they come one by one")
     watch.press("C-c")
@@ -160,13 +161,13 @@ def test_how_a_session_ended(draw: Draw, house: House) -> None:
     house.end_of("worker")
 
     text = draw("list").over()
-    assert re.search(row("session", "is", "for", "in", "ports", "command"), text, re.M), text
-    assert re.search(row("keeper", "running"), text, re.M), text
-    assert re.search(row("worker", "exited,", "code", "3"), text, re.M), text
+    assert re.search(r"^ +session +is +for +in +ports +command", text, re.M), text
+    assert re.search(row("►", "keeper", "running"), text, re.M), text
+    assert re.search(row("■", "worker", "exited,", "code", "3"), text, re.M), text
     assert "worker: its program exited with 3 (all of it: stallkit output --postmortem worker)" in text
     assert re.search("^  stallkit start worker -S", text, re.M)
 
-    for words in (["output"], ["postmortem"], ["wait"], ["check"], ["explain"]):
+    for words in (["output"], ["output", "--postmortem"], ["wait"], ["check"], ["explain"]):
         text = draw(*words, "worker").over(0 if words == ["postmortem"] else 4)
         assert "worker: exited ─" in text and "│ the last words" in text, text
         assert re.search(r"^│ exit +code 3 \(says pane_dead_status\)", text, re.M) and "# start it again" in text, text

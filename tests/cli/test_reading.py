@@ -169,14 +169,14 @@ def test_status_at_eighty_columns(draw: Draw, house: House, server: Server) -> N
         server.start(name, *ASKS, shows="Delete").close()
     watch = draw("watch", "--all", "--policy", "observe", "-S", str(server.socket))
     screen = watch.shows(
-        *(rf"^tmux:\S*{end} +waiting: confirm +\d+ s" for end in ("a-long-name", "another-name", "harm"))
+        *(rf"^● +tmux:\S*{end} +waiting: confirm +\d+ s" for end in ("a-long-name", "another-name", "harm"))
     )
     assert watch.wrapped == [] and "beats" not in screen
 
     status = draw("status")
     text = status.over()
     assert re.match(r"watched by process \d+ since [\d:]{8}, policy observe$", text, re.M), text
-    assert re.search(r"^tmux:harm +waiting: confirm +for \d+ s, since [\d:]{8}, bash$", text, re.M), text
+    assert re.search(r"^● tmux:harm +waiting: confirm +for \d+ s, since [\d:]{8}, bash$", text, re.M), text
     for name in LONG:
         assert f"tmux:{name}" in text
     assert status.wrapped == [] and "…" not in text

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from stallkit_operator.board import Row
-from stallkit_operator.cli.dashboard_app import _row_cells
+from stallkit_operator.board import Entry, Row
+from stallkit_operator.cli.dashboard_app import cells_of
 from stallkit_sessions.explain import hints
 from stallkit_sessions.model import Cause, ExitRecord, Session
 from terminals import Server
@@ -32,8 +32,8 @@ def test_a_name_does_not_hide_what_is_said_of_the_session() -> None:
 
 def test_what_a_prompt_asks_for_does_not_hide_its_words() -> None:
     words = "Generating public/private rsa key pair. Enter passphrase (empty for no passphrase):"
-    row = Row("keys", "tmux:keys", "waiting", kind="secret", asks=words)
-    assert _row_cells(row, 0.0)[-1] == f"secret: {words}"
+    cells = cells_of(Entry(Row("token", "tmux:token", "waiting", asks=words)), 0.0)
+    assert (cells["session"].plain, cells["asks"].plain) == ("token", words)
 
 
 def test_a_command_to_type_again_is_whole_or_says_that_it_is_not() -> None:

@@ -36,10 +36,11 @@ def test_it_is_drawn_from_a_real_run(tmp_path: Path) -> None:
         words = words_in(svg)
         for said in (
             "3 wait for a person",
-            "Deploy to staging? [y/N]",
-            "npm publish answers 403",
+            "Deploy to",
+            "npm publish",
             "approve",
-            "permission",
+            "docs asks: permission",
+            "Do you want to make this edit to retry.py?",
         ):
             assert said in words, words
         assert "@font-face" not in svg and len(svg.encode()) < MOST

@@ -15,7 +15,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from stallkit_operator.board import rows
+from stallkit_operator.board import Board, rows
 from stallkit_operator.item import (
     OPEN,
     Category,
@@ -404,11 +404,13 @@ def test_the_rows_join_what_the_sources_know(tmp_path: Path) -> None:
             "signature": None, "kind": "confirm", "supervisor": 7}  # fmt: skip
     noted = {**live, "target": "tmux:b", "state": "gone", "needs": None, "supervisor": None, "seen_at": 5.0}
     found = rows([noted, live], [], {"web": "main", "db": None}, [item])
-    assert [(one.name, one.state, one.branch, one.item) for one in found] == [
-        ("web", "not started", "main", item.id),
-        ("a", "waiting?", "", None),
-        ("db", "not started", "", None),
-        ("b", "(gone?)", "", None),
+    board = Board(tuple(found), (item,))
+    assert [(one.row.name, one.state, one.row.branch, one.key) for one in board.entries] == [
+        ("web", "waiting", "main", "1"),
+        ("a", "waiting?", "", "/a"),
+        ("b", "(gone?)", "", "/b"),
+        ("db", "not started", "", "/db"),
     ]
-    assert (found[0].kind, found[0].asks) == ("notice", "403 again")
-    assert (found[1].agent, found[1].since) == ("vim", 1767225600.0)
+    assert board.entries[0].asks == "403 again" and board.entries[0].since == item.created
+    live_row = board.entries[1].row
+    assert (live_row.agent, live_row.since) == ("vim", 1767225600.0)

@@ -88,16 +88,16 @@ def test_a_table_in_a_terminal(here: Here, tmp_path: Path, size: tuple[int, int]
         words = ("watch", "--host", "a", "--host", "b")
         drawn = OnTerminal(terminals, size, STALLKIT, *words, **here.environment)
         drawn.shows(
-            r"^host +session +state +since +asks$",
-            r"^b +unreachable +[\d:]{8} +Connection refused$",
-            r"^a +tmux:harm +waiting: confirm +[\d:]{8} +Delete",
-            r"^a +tmux:build +working",
+            r"^   host +session +state +since +asks$",
+            r"^\? +b +unreachable +[\d:]{8} +Connection refused$",
+            r"^● +a +tmux:harm +waiting: confirm +[\d:]{8} +Delete",
+            r"^► +a +tmux:build +working",
             r"^[\d:]{8} could not watch b: Connection refused; see whether it is up:\s+ssh b$",
             r"^[\d:]{8} a/tmux:harm escalation: policy observe leaves it to a person",
         )
         b.up()
-        screen = drawn.shows(r"^b +watched +[\d:]{8} +no tmux server yet", patience_s=LATE_S)
-        assert "unreachable" not in screen and [line[0] for line in screen.splitlines()[:4]] == ["h", "a", "b", "a"]
+        screen = drawn.shows(r"^► +b +watched +[\d:]{8} +no tmux server yet", patience_s=LATE_S)
+        assert "unreachable" not in screen and [line[3] for line in screen.splitlines()[:4]] == ["h", "a", "b", "a"]
         assert drawn.wrapped == []
         drawn.press("C-c")
         drawn.over()
@@ -236,7 +236,7 @@ def test_what_a_hostile_machine_prints_is_harmless(here: Here, tmp_path: Path) -
     try:
         drawn = OnTerminal(terminals, SIZES[1], STALLKIT, "watch", "--host", "a", **here.environment)
         drawn.shows(
-            r"^a +unreachable", r"^[\d:]{8} a/tmux:\\x1b\[2J\\u202e escalation$", r"^a: \d+ lines are no events$"
+            r"^\? +a +unreachable", r"^[\d:]{8} a/tmux:\\x1b\[2J\\u202e escalation$", r"^a: \d+ lines are no events$"
         )
         drawn.press("C-c")
         drawn.over()

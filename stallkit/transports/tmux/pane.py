@@ -220,6 +220,10 @@ class TmuxTransport(Closing):
         self._latest = (snapshot, fields, guard)
         return snapshot
 
+    def drawn(self) -> str:
+        """Its rows as its program draws them: a text with control sequences, for a person.  Raises as `capture`."""
+        return self._run(["capture-pane", "-p", "-e", "-J", "-t", self._at])
+
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys, all in one write, if the pane is still as the latest look, `seen`, showed it.
 

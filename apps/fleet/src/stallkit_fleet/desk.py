@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Iterator
 
 from attrs import define, evolve, field
-from stallkit_operator.board import Board, FarItem, Row, key_of, name_of, ref_of
+from stallkit_operator.board import Board, FarItem, Row, name_of, ref_of
 from stallkit_operator.orders import Order
 from stallkit_supervisor.settings import Overrides, load_settings
 
@@ -97,9 +97,6 @@ class FleetDesk:
         asking = [SessionRow(one.host, {"target": one.item.session, "state": "unknown"}) for one in found]
         watched = [one for one in self._view.sessions() if self._is_other(one.host)]
         rows = {row.key: row for row in (_row(one, ahead) for one in (*asking, *watched))}
-        for item in reversed(items.values()):  # of several the oldest stays
-            row = rows[key_of(item)]
-            rows[row.key] = evolve(row, item=item.id, kind=item.kind or "notice", asks=item.line)
         return Board(tuple(rows.values()), tuple(items.values()), host=self._fleet.name, trouble=self._trouble)
 
     def _is_other(self, host: HostRow) -> bool:

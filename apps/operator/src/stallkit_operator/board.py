@@ -1,4 +1,4 @@
-"""What a person who looks after many sessions sees: a row for each session and sandbox.  Pure.
+"""What a person who looks after many sessions sees: one list of them, and who asks for a person first.  Pure.
 
 It joins what the supervisors say, the sessions that stallkit started, the sandboxes, and what waits in the queue.
 """
@@ -12,10 +12,9 @@ from attrs import evolve, frozen
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import RunningSession
 
+from stallkit.cli.states import look_of
 from stallkit_operator.item import Item
 from stallkit_operator.orders import ref
-
-_OVER = ("ended", "gone")
 
 
 @frozen
@@ -29,9 +28,7 @@ class Row:
     asks: str = ""
     agent: str = ""
     branch: str = ""
-    item: int | None = None
     sandbox: bool = False
-    kind: str = ""  # of what it asks
     server: str | None = None  # the socket of its tmux server, if that is known
     host: str = ""  # empty: this machine
     facts: tuple[str, ...] = ()  # of another host's: what is known here of it, in lines
@@ -66,6 +63,36 @@ def key_of(item: Item) -> str:
 
 
 @frozen
+class Entry:
+    """A line of the list: a session, and one thing that it asks if it asks any."""
+
+    row: Row
+    item: Item | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is called in the list: no session is called as an item is."""
+        return ref_of(self.item) if self.item else self.row.key
+
+    @property
+    def state(self) -> str:
+        """What its session does: whatever asks a person waits."""
+        if isinstance(self.item, FarItem) and not self.item.alive:
+            return "unreachable"
+        return "waiting" if self.item else self.row.state
+
+    @property
+    def since(self) -> float | None:
+        """Since when, in seconds of the wall clock; None where that is unknown."""
+        return self.item.created if self.item else self.row.since
+
+    @property
+    def asks(self) -> str:
+        """What it asks, in words; of one that asks nothing, why it is as it is."""
+        return self.item.line if self.item else self.row.asks
+
+
+@frozen
 class Board:
     """All that is there, as it was read at a time of the wall clock."""
 
@@ -83,9 +110,19 @@ class Board:
         """The session that is called that."""
         return next((one for one in self.rows if one.key == key), None)
 
-    def of(self, row: Row) -> list[Item]:
-        """What waits of that session, the oldest first."""
-        return [one for one in self.items if key_of(one) == row.key]
+    @property
+    def entries(self) -> list[Entry]:
+        """All of it as one list: who waits for a person first, the oldest of these first of all, what is over last."""
+        known = {row.key: row for row in self.rows}
+        asking = [Entry(known.get(key_of(one)) or _asking(one), one) for one in self.items]
+        asked = {one.row.key for one in asking}
+        rest = [Entry(row) for row in sorted(self.rows, key=lambda row: (row.name, row.host)) if row.key not in asked]
+        return sorted([*asking, *rest], key=lambda one: look_of(one.state).urgency)
+
+
+def _asking(item: Item) -> Row:
+    """The session of an item of which nothing else is known."""
+    return Row(name_of(item.session), item.session, "unknown", server=item.server, host=host_of(item))
 
 
 def name_of(target: str) -> str:
@@ -104,7 +141,7 @@ def rows(
     items: Iterable[Item],
     others: Iterable[Row] = (),
 ) -> list[Row]:
-    """Those that a person is asked by first, what is over last.
+    """A row for each session, each sandbox and each session that asks something.
 
     `statuses` are rows of ``stallkit status --json``, `branches` are those of the sandboxes whose manifests name one,
     `others` are the rows of other hosts.
@@ -121,15 +158,9 @@ def rows(
         row = found.get(name) or Row(name, name, "not started")
         found[name] = evolve(row, branch=branch or "", sandbox=True)
     for item in items:
-        name = name_of(item.session)
-        row = found.get(name) or Row(name, item.session, "unknown")
-        if item.open and row.item is None:  # the oldest
-            server = row.server or item.server
-            found[name] = evolve(row, item=item.id, kind=item.kind or "notice", asks=item.line, server=server)
-    return sorted(
-        [*found.values(), *others],
-        key=lambda row: (row.item is None, row.item or 0, row.state.strip("()?") in _OVER, row.name, row.host),
-    )
+        row = found.get(name_of(item.session)) or _asking(item)
+        found[row.name] = evolve(row, server=row.server or item.server)
+    return [*found.values(), *others]
 
 
 def _started(one: RunningSession | ExitRecord) -> Row:
@@ -143,7 +174,7 @@ def _started(one: RunningSession | ExitRecord) -> Row:
 def _watched(name: str, status: Mapping[str, Any], known: Row | None) -> Row:
     needs, pack = status.get("needs"), (status.get("signature") or "").partition(":")[0]
     since = datetime.fromisoformat(needs["since"]).timestamp() if needs else None
-    state = status["state"] + ("?" if status.get("certainty") == "maybe" else "")
+    state = "halted" if status.get("halted") else status["state"] + ("?" if status.get("certainty") == "maybe" else "")
     if status.get("supervisor") is None:  # what was noted last: nobody looks now
         state, since = f"({state})", status.get("seen_at")
     agent = status.get("foreground") or pack or (known.agent if known else "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from enum import StrEnum
 
 from attrs import frozen
@@ -101,6 +102,40 @@ def chosen(order: Order, item: Item) -> Choice | str | None:
         ids = ", ".join(one.id for one in item.options) or "none: stallkit stuck reply"
         raise ValueError(f"item {item.id} has no option {order.text!r}; it has {ids}")
     return found
+
+
+_REMEDIES = {  # what frees an agent, by category
+    Category.CREDENTIAL: {"edit": "edit its routes", "reload": "have the proxy read a renewed token"},
+    Category.EGRESS: {"edit": "edit the hosts that it reaches"},
+    Category.CAPABILITY: {"rebuild": "edit its manifest, and start it anew"},
+}
+
+
+def ways(item: Item) -> dict[str, str]:
+    """What can be done about an item, by the verb or the key's command, in words; nothing if it is over."""
+    agent, by_hand = item.source is Source.AGENT, item.state == "auth_required" or item.kind == Kind.EDITOR
+    if not item.open:
+        return {}
+    found = {"window": "answer it at its own terminal: nobody else does"} if by_hand else {}
+    for verb in () if by_hand and item.options else (Verb.DECLINE,) if by_hand else (Verb.APPROVE, Verb.DECLINE):
+        with suppress(ValueError):
+            match chosen(Order(verb, item.id), item):
+                case Choice(id=id, name=name):
+                    found[verb] = f"choose {id} {name}"
+                case None if agent:
+                    found[verb] = "tell the agent no, and why"
+                case None:
+                    found[verb] = "take it off the list, without an answer"
+                case text:
+                    found[verb] = f"tell the agent: {text}"
+    if by_hand:
+        return found
+    if item.options:
+        found[Verb.ANSWER] = "choose an option by its number"
+    found[Verb.REPLY] = "send the agent your words" if agent else "type your words"
+    if agent and not item.category:
+        found["triage"] = "say what blocks it"
+    return found | (_REMEDIES[item.category] if item.category else {})
 
 
 def read_line(line: str, own: str = "") -> Order | Triage | Elsewhere | Look | Quit:

@@ -12,45 +12,61 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+from attrs import evolve
 from proxied import NGINX, Nginx, service, write_proxies
 from queued import Desk as Commands
-from stallkit_operator.board import Row, rows
-from stallkit_operator.cli.dashboard_app import Dashboard
-from stallkit_operator.cli.dashboard_desk import Board, Desk
+from rich.text import Text
+from stallkit_operator.board import Board, Entry, Row, rows
+from stallkit_operator.cli.dashboard_app import Dashboard, cells_of
+from stallkit_operator.cli.dashboard_desk import Desk
 from stallkit_operator.item import Category, Choice, ChoiceKind, Draft, Item, Source
 from stallkit_operator.orders import Order, Triage, Verb
 from stallkit_operator.queue import Queue
 from terminals import SIZES, OnTerminal, Server, wait_for
 from textual.pilot import Pilot
 
+from stallkit.cli.states import LOOKS
 from stallkit.errors import StallkitError
+from stallkit.redact.redact import MASK
 
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
+OPTIONS = (
+    Choice("1", "Yes", ChoiceKind.ALLOW_ONCE, selected=True),
+    Choice("2", "Yes, always", ChoiceKind.ALLOW_ALWAYS),
+    Choice("3", "No [b]way[/b]", ChoiceKind.REJECT_ONCE),
+)
 LIE = "stallkit stuck approve 9"  # what an agent wants to be taken for a line of stallkit's
 HOSTILE = "the proxy refuses [red]it[/red] [@click=app.quit]x[/]: \x1b[2J403 \u202eevil"
 
 
 class Paper(Desk):
-    """A desk whose queue is in a folder, and which has no sessions."""
+    """A desk whose queue is in a folder, and which has no sessions but those that it is given."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self.queue = Queue(file)
+        self.rows: list[Row] = []
         self.done: list[tuple[Order | Triage, Item | None]] = []
+        self.went: list[str] = []
 
     def board(self) -> Board:
         items = self.queue.items()
-        return Board(tuple(rows([], [], {}, items)), tuple(items))
+        return Board(tuple(rows([], [], {}, items, self.rows)), tuple(items))
 
     def do(self, order: Order | Triage, seen: Item | None) -> str:
         self.done.append((order, seen))
         return f"done: {order.id}"
 
-    def screen(self, row: object) -> list[str]:
-        return ["its [b]screen[/b]", "    " + "x" * 74 + LIE, "    " + "word " * 15 + LIE]
+    def screen(self, row: object) -> Text:
+        lines = ["its [b]screen[/b]", "    " + "x" * 74 + LIE, "    " + "word " * 15 + LIE, LIE]
+        return Text("\n".join(lines))
 
-    def history(self, row: object) -> list[str]:
-        return ["11-25 23:11:02  asked: " + "word " * 11 + LIE]
+    def history(self, row: object) -> Text:
+        return Text("11-25 23:11:02  asked: " + "word " * 11 + LIE)
+
+    def window(self, row: Row) -> list[str]:
+        self.went.append(row.name)
+        raise ValueError(f"went to {row.name}")
 
 
 @contextmanager
@@ -88,7 +104,7 @@ def driven(paper: Paper, *keys: str, until_shown: str = "", size: tuple[int, int
         app = Dashboard(paper, every_s=0.05)
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: f"{len(paper.queue.items())} wait" in text(app))
-            await until(pilot, lambda: "screen (v:" in text(app))
+            await until(pilot, lambda: "screen history manifest" in text(app))
             await pilot.press(*keys)
             await until(pilot, lambda: until_shown in text(app))
             return text(app)
@@ -105,32 +121,89 @@ def test_text_of_agents_is_shown_literally(paper: Paper) -> None:
         assert "its [b]screen[/b]" in seen
 
 
-def test_what_is_left_of_a_long_row_begins_where_no_line_of_ours_does(paper: Paper) -> None:
-    paper.queue.notify("web", "key-00001", "help")
+def test_no_row_of_a_session_begins_where_a_line_of_ours_does(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", f"help\n{LIE}")
     for width, view in product((40, 80, 120), ("screen", "history")):
         seen = driven(paper, *(["v"] if view == "history" else []), until_shown="word word", size=(width, 60))
-        forged = [line for line in seen.splitlines() if line.startswith("stallkit") and "approve 9" in line]
-        assert "stuck approve 9" in " ".join(seen.split()) and forged == [], seen
+        said = [line for line in seen.splitlines() if "stallkit stuck" in line]
+        assert said and all("│" in line.partition("stallkit")[0] for line in said), seen
 
 
-def test_on_a_phone_what_is_asked_stays_in_sight(paper: Paper) -> None:
-    paper.queue.notify("web", "key-00001", "npm is refused")
-    rows = [line for line in driven(paper, size=(40, 24), until_shown="screen").splitlines() if "web" in line]
-    assert rows[0].split() == ["1", "web", "npm", "is", "refused"]
-    assert rows[1].split()[:2] == ["web", "unknown"] and "notice: n" in rows[1]
+def cells_on(line: str) -> list[str]:
+    """The cells of a row of the list: two blanks are between two."""
+    return re.split(r" {2,}", line.split("│")[1].strip())
 
 
-def test_long_names_stay_apart_and_every_key_is_in_sight(paper: Paper) -> None:
+def test_columns_never_touch_and_names_stay_apart(paper: Paper) -> None:
     for name in ("a-long-name-of-a-build-on-main", "a-long-name-of-a-build-on-next"):
-        paper.queue.notify(name, f"key-{name[-4:]}", "~\n~\nnpm is refused")
-    for size, column in (((80, 24), 2), ((40, 30), 1)):
-        seen = driven(paper, size=size, until_shown="on-next")
-        names = [line.split()[column] for line in seen.splitlines() if "npm is refused" in line][:2]
-        assert len(set(names)) == 2 and all("…" in name for name in names), seen
-        assert "~" not in seen.partition("screen (v:")[0], "an empty row of an editor says nothing"
-        for key in ("reply", "approve", "decline", "option", "triage", "edit", "rebuild", "tmux", "quit"):
-            assert key in seen.splitlines()[-1] + seen.splitlines()[-2], key
-        assert "sessions" in seen.splitlines()[0] and "(v: history" in seen
+        paper.queue.notify(name, f"key-{name[-4:]}", "~\n~\nnpm is refused by the proxy, whatever I try")
+        row = Row(name, name, "working", agent="press_key4", branch="a-branch-with-a-name", since=1.0, host="")
+        paper.rows += [row, evolve(row, name=f"x-{name}", target=f"x-{name}", asks="y" * 60)]
+    for width in (40, 56, 80, 99, 100, 120, 200):
+        seen = driven(paper, until_shown="npm is", size=(width, 35))
+        asking = [cells_on(line) for line in seen.splitlines() if "│ ● " in line]
+        working = [cells_on(line) for line in seen.splitlines() if "│ ► " in line]
+        head = cells_on(seen.splitlines()[2])
+        assert [len(row) for row in (*asking, *working)] == [len(head) + 1] * 4, seen
+        assert len({row[1] for row in (*asking, *working)}) == 4, seen
+        assert all(row[-1].startswith("npm is ref") and row[0] in ("● 1", "● 2") for row in asking), seen
+        if width >= 60:
+            assert "2 wait for a person   ► 2 working" in seen.splitlines()[0]
+
+
+def test_the_keys_in_sight_are_those_that_do_something(paper: Paper) -> None:
+    paper.queue.file(Draft("tmux:a", Source.PROMPT, "confirm", "Go?", OPTIONS, "x", "y", "z"))
+    paper.queue.file(Draft("tmux:b", Source.PROMPT, "secret", "Password:", (), "x", "b", "z", secret=True))
+    paper.rows = [Row("idle-one", "tmux:idle-one", "idle")]
+    first = "↵ go r reply a approve d decline ? help"
+    assert driven(paper, size=(40, 24), until_shown="? help").splitlines()[-1] == f"{first} "
+    line = driven(paper, until_shown="o option").splitlines()[-1].split("  ")[0].strip()
+    assert line == f"{first} / filter o option q quit"
+    seen = driven(paper, "down", until_shown="nobody else does")
+    assert re.search("│ ↵ +answer it at its own terminal", seen) and "r reply" not in seen
+    assert "reply" not in driven(paper, "down", "down", "down", until_shown="─ idle-one").splitlines()[-1]
+    seen = driven(paper, "question_mark", until_shown="Keys")
+    for what in ("choose the one option that allows it this once", "show the rows with these words", "leave the dash"):
+        assert what in seen
+    assert "Sessions" in driven(paper, "question_mark", "question_mark", until_shown="Sessions")
+
+
+def test_each_key_says_in_words_what_it_would_do(paper: Paper) -> None:
+    paper.queue.file(Draft("tmux:a", Source.PROMPT, "permission", "word\n" * 40, OPTIONS, "x", "y", "z"))
+    paper.queue.notify("web", "key-00001", "may I?")
+    for size in ((40, 24), *SIZES):
+        seen = driven(paper, until_shown="type your words", size=size)
+        for said in (
+            r"│ 1 a ❯ Yes +│",
+            r"│ 2     Yes, always +│",
+            r"│ 3 d   No \[b\]way\[/b\] +│",
+            r"│ r     type your",
+        ):
+            assert re.search(said, seen), seen
+        seen = driven(paper, "down", until_shown="send the agent your words", size=size)
+        assert "tell the agent: approved" in seen and "tell the agent no, and why" in seen
+    driven(paper, "2", "enter", until_shown="done: 1")
+    assert paper.done[-1][0] == Order(Verb.ANSWER, 1, "2")
+
+
+def test_a_filter_leaves_the_rows_with_its_words_and_escape_all(paper: Paper) -> None:
+    paper.queue.notify("web", "key-00001", "may I?")
+    paper.rows = [Row("docs", "tmux:docs", "working"), Row("docs-old", "tmux:docs-old", "ended")]
+    seen = driven(paper, "slash", *"DOCS wor", until_shown="1 of 3")
+    assert "│ ► " in seen and "may I" not in seen.partition("│ ►")[0]
+    seen = driven(paper, "slash", *"docs", "enter", "down", "enter", until_shown="went to")
+    assert paper.went == ["docs-old"] and "2 of 3" in seen
+    assert "may I?" in driven(paper, "slash", *"docs", "enter", "escape", until_shown="─ Sessions ─")
+
+
+def test_ages_tick_and_a_state_has_a_mark_besides_its_colour(paper: Paper) -> None:
+    one = Entry(Row("web", "tmux:web", "idle?", since=100.0))
+    assert [cells_of(one, now)["age"].plain for now in (101.0, 102.0, 220.0)] == ["1s", "2s", "2min"]
+    marks = {state: cells_of(evolve(one, row=evolve(one.row, state=state)), 0.0)[""].plain for state in LOOKS}
+    by_mark = {mark: {LOOKS[state].colour for state in LOOKS if marks[state] == mark} for mark in marks.values()}
+    assert len(by_mark) == 7 and all(len(colours) == 1 for colours in by_mark.values()), "a mark says no less"
+    order = ["waiting", "halted", "quota", "idle", "working", "ended"]
+    assert sorted(order, key=lambda state: LOOKS[state].urgency) == order
 
 
 def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
@@ -139,7 +212,7 @@ def test_a_key_that_is_tapped_does_what_it_says(paper: Paper) -> None:
     async def drive() -> str:
         app = Dashboard(paper, every_s=0.05)
         async with app.run_test(size=(40, 30)) as pilot:
-            await until(pilot, lambda: "may I?" in text(app))
+            await until(pilot, lambda: "d decline" in text(app))
             row = next(at for at, line in enumerate(text(app).splitlines()) if "decline" in line)
             await pilot.click(offset=(text(app).splitlines()[row].index("decline") + 1, row))
             await until(pilot, lambda: "d 1" in text(app).replace("decline 1", "d 1"))
@@ -170,25 +243,16 @@ def test_keys_write_a_command_and_enter_does_it(paper: Paper) -> None:
     ]
 
 
-def test_keys_write_a_waiver_a_reload_and_go_through_what_one_session_asks(paper: Paper) -> None:
+def test_keys_write_a_waiver_and_a_reload_and_each_question_has_a_row(paper: Paper) -> None:
     commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
     paper.queue.notify("web", "key-00001", f"the push of {commit} is refused")
     paper.queue.file(Draft("tmux:web", Source.PROMPT, "confirm", "Deploy? [y/N]", (), "x", "y", "z"))
-    paper.queue.notify("db", "key-00002", "may I?")
     assert f"waive {commit} --item 1 --why" in driven(paper, "x", until_shown="--why", size=(100, 24))
-    assert "names a commit" in driven(paper, "down", "down", "x", until_shown="names a commit")
+    assert "names a commit" in driven(paper, "down", "x", until_shown="names a commit")
     assert "routes reload web" in driven(paper, "c", until_shown="reload web")
-    assert "web 1 of 2 (n)   screen" in driven(paper, "tab", until_shown="1 of 2")
-    assert "reply 2 " in driven(paper, "tab", "n", "r", until_shown="r 2").replace("r 2", "reply 2")
-    driven(paper, "tab", "n", "n", "d", "enter", until_shown="done: 1")
+    assert "r 2 " in driven(paper, "j", "r", until_shown="r 2")
+    driven(paper, "down", "k", "d", "enter", until_shown="done: 1")
     assert paper.done[-1][0] == Order(Verb.DECLINE, 1)
-
-
-def test_the_options_of_a_long_dialog_are_in_sight_where_one_is_chosen(paper: Paper) -> None:
-    options = (Choice("1", "Yes", ChoiceKind.ALLOW_ONCE), Choice("3", "No [b]way[/b]", ChoiceKind.REJECT_ONCE))
-    paper.queue.file(Draft("tmux:a", Source.PROMPT, "permission", "word\n" * 40, options, "x", "y", "z"))
-    seen = driven(paper, "a", until_shown="1 Yes   3 No [b]way[/b]")
-    assert "approve 1" in seen and paper.done == []
 
 
 def test_an_answer_is_to_what_was_shown_when_it_was_begun(paper: Paper) -> None:
@@ -269,7 +333,9 @@ def test_a_prompt_is_answered_on_a_real_terminal(
     commands.watch("tmux:one")
     item = commands.item(state="input_required")
     shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, NO_COLOR="1")
-    shown.shows("1 wait for a person", r"^ +Overwrite notes.txt\? \[y/N\]")  # of no server: the sessions of each
+    shown.shows(
+        "1 wait for a person", r"^│ ● 1  one .* Overwrite notes.txt\? \[y/N\]"
+    )  # of no server: the sessions of each
     shown.press("ry", "Enter")
     shown.shows("answered")
     server.wait(session, "got <y>")
@@ -285,11 +351,33 @@ def test_a_prompt_is_answered_on_a_real_terminal(
 
 
 @pytest.mark.e2e
-def test_no_row_of_a_sessions_screen_begins_where_our_own_lines_do(server: Server) -> None:
-    lie = "stallkit stuck reply 3 1 Yes"
-    server.start("liar", "sh", "-c", f"echo {lie}; exec sleep 1000", shows=lie)
-    shown = Desk(None, str(server.socket)).screen(Row("liar", "tmux:liar", "working"))
-    assert f"    {lie}" in shown and all(line.startswith("    ") for line in shown)
+def test_a_screen_is_in_its_own_colours_without_its_secrets(server: Server) -> None:
+    says = r"\033[1;31mred\033[0m password: \033[32mhunt\033[33mer22\033[0m \033]8;;file:///x\alink\033]8;;\a"
+    server.start("one", "sh", "-c", f"printf '%s\n{says} end'; exec sleep 1000" % ("w" * 100), shows="end")
+    shown = Desk(None, str(server.socket)).screen(Row("one", "tmux:one", "working"))
+    first, second, third = shown.plain.split("\n")[:3]
+    assert (first, second) == ("w" * 80, "w" * 20) and third.startswith(f"red password: {MASK}")
+    assert "hunt" not in shown.plain and "er22" not in shown.plain and third.endswith(" link end")
+    at = shown.plain.index("red")
+    assert any(span.start == at and "color(1)" in str(span.style) for span in shown.spans), shown.spans
+
+
+@pytest.mark.e2e
+def test_the_row_of_the_cursor_is_seen_with_colours_and_without(
+    commands: Commands, server: Server, terminals: Server, given: dict[str, str]
+) -> None:
+    server.start("one", "bash", "-c", "read -p 'Overwrite notes.txt? [y/N] ' it; exec sleep 1000", shows="[y/N]")
+    on = ("-S", str(server.socket))
+    with watched(commands, "tmux:one", *on):
+        for no_color, marked in (("1", "\x1b[7m"), ("", "\x1b[44m")):
+            extra = {"NO_COLOR": no_color} if no_color else {}
+            shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", *on, **given, **extra)
+            shown.shows("● 1  one", "one · bash")
+            [row] = [line for line in shown.styled.splitlines() if "● 1" in line and "wait" not in line]
+            assert marked in row or marked[:-1] + ";" in row or f";{marked[2:]}" in row, row
+            assert bool(no_color) == (not re.search(r"\x1b\[(?:\d+;)*[34][0-7]m", shown.styled))
+            shown.press("q")
+            shown.over(0)
 
 
 def test_the_window_of_a_session_opens_unless_it_is_sealed(server: Server) -> None:
@@ -314,8 +402,8 @@ def test_its_window_comes_into_the_client_that_shows_the_dashboard(
         size = ("-x", "80", "-y", "23")  # of the client below, without its status line: textual may miss a change of it
         server.tmux("new-session", "-d", "-s", "board", *size, "env", *words, *STALLKIT, "dashboard", *on)
         client = OnTerminal(terminals, (80, 24), "env", "-u", "TMUX", "tmux", *on, "attach", "-t", "board")
-        client.shows("1 sessions", r"^one ")
-        client.press("w")
+        client.shows(r"^│ . +one ", "─ one")
+        client.press("Enter")
         client.shows("this is one", r"^\[one\]")
 
 
@@ -329,8 +417,8 @@ def test_what_happened_is_told_in_words(
         for size in SIZES:
             shown = OnTerminal(terminals, size, *STALLKIT, "dashboard", *on, **given)
             shown.shows("1 wait for a person")
-            shown.press("v")
-            history = shown.shows("escalation: policy observe leaves it to a person", "1 asked: Delete all")
+            shown.press("Tab")
+            history = shown.shows("escalation: policy observe leaves it to a", "1 asked: Delete all")
             assert not re.search(r"[][{}]", history.replace("[y/N]", "")), history
 
 
@@ -352,7 +440,7 @@ def test_a_route_is_edited_from_it_in_an_editor(terminals: Server, given: dict[s
             shown = OnTerminal(terminals, (80, 24), *STALLKIT, "dashboard", **given, EDITOR=str(by_hand))
             shown.shows("1 wait for a person")
             shown.press("e")
-            shown.shows("^routes edit web")
+            shown.shows("│ routes edit web")
             shown.press(" --reply 1 'try again'", "Enter")
             shown.shows("editing, Enter saves")
             shown.press("Enter")

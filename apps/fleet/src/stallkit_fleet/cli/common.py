@@ -17,6 +17,7 @@ from stallkit_supervisor.settings import Overrides, load_settings
 
 from stallkit.cli.common import config_option
 from stallkit.cli.output import plain_console, shown
+from stallkit.cli.states import LOOKS
 from stallkit.config import user_config
 from stallkit.errors import ConfigError
 from stallkit_fleet import bus
@@ -63,7 +64,7 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], colours: Map
     plain_console(width=width).print(table)
 
 
-COLOURS = {"waiting": "yellow", "unreachable": "red", "gone": "red", "ended": "red", "quota": "yellow"}
+COLOURS = {state: look.colour for state, look in LOOKS.items()}
 
 
 def session_cells(row: SessionRow, now: float) -> list[str]:

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from stallkit.cli.common import engine, print_json
 from stallkit.cli.output import Exit, plain_console, progress, shown
+from stallkit.cli.states import look_of
 from stallkit.detect.engine import Detection, Engine
 from stallkit.detect.signature import Certainty, Kind, State
 from stallkit.errors import StallkitError
@@ -170,7 +171,6 @@ def _truth(found: Marked, at: float) -> str | None:
 
 
 _LETTERS = {"waiting": "w", "working": "k", "idle": "i", "quota": "q", "ended": "e", "gone": "g", "unknown": "?"}
-_COLOURS = {"waiting": "yellow", "working": "green", "idle": "cyan", "quota": "magenta", "ended": "blue", "gone": "red"}
 _SHOWN_PROBLEMS = 20
 _LEAST = 120  # columns for the table: a narrower terminal wraps it, and no name is cut
 
@@ -228,7 +228,7 @@ def _in_time(taken: Iterator[Look], speed: float) -> Iterator[Look]:
             kind = f":{verdict.kind}" if verdict.kind else ""
             head = f"{look.at:8.1f} s  {verdict.state}{kind}, {verdict.certainty}"
             rows = [shown(row) for row in look.snapshot.screen.lines]
-            picture = Text(f"{head}\n", style=_COLOURS.get(verdict.state, "")).append("\n".join(rows), style="default")
+            picture = Text(f"{head}\n", style=look_of(verdict.state).colour).append("\n".join(rows), style="default")
             if made.is_terminal:
                 live.update(picture, refresh=True)
             yield look
@@ -277,6 +277,5 @@ def _state_at(line: Timeline, moment: float, truth: bool) -> str:
 def _lane(made: Any, name: str, states: list[str]) -> None:
     lane = Text(f"{name:10}")
     for state in states:
-        colour = _COLOURS.get(state)
-        lane.append(_LETTERS.get(state, "."), style=f"black on {colour}" if colour else "")
+        lane.append(_LETTERS.get(state, "."), style=f"black on {look_of(state).colour}" if state else "")
     made.print(lane, no_wrap=True, crop=False)

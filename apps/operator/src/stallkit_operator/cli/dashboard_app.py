@@ -1,4 +1,4 @@
-"""The screen of ``stallkit dashboard``: what waits above, all sessions below it, the chosen one, a line for commands.
+"""The screen of ``stallkit dashboard``: one list, who waits for a person first, and beside it what that session shows.
 
 It decides nothing: a key writes a command, Enter hands it to `Desk`.  Text from elsewhere is shown as it is, without
 control characters, and never read as markup.
@@ -8,78 +8,102 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from concurrent.futures import CancelledError
 from typing import Callable, ClassVar, TypeVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
-from stallkit_supervisor.cli.watch_table import apart, middle_cut
+from stallkit_supervisor.cli.watch_table import apart
 from textual import work
 from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
 from textual.css.query import NoMatches
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import DataTable, Footer, Input, Static
 
-from stallkit.cli.output import hanging, plain_console, shown
+from stallkit.cli.output import shown
+from stallkit.cli.states import look_of
 from stallkit.errors import StallkitError
-from stallkit_operator.board import Board, FarItem, Row, host_of, key_of, name_of, ref_of
+from stallkit.redact.redact import redact
+from stallkit.terminal.text import escaped
+from stallkit_operator.board import Board, Entry, Row, key_of, ref_of
 from stallkit_operator.cli.dashboard_desk import Desk
-from stallkit_operator.cli.stuck_commands import age, item_lines
-from stallkit_operator.item import Item
-from stallkit_operator.orders import BY_ITSELF, Elsewhere, Look, Order, Quit, Triage, by_itself, read_line, ref
+from stallkit_operator.cli.stuck_commands import age
+from stallkit_operator.item import Delivery, Item, Source
+from stallkit_operator.orders import (
+    BY_ITSELF,
+    Elsewhere,
+    Look,
+    Order,
+    Quit,
+    Triage,
+    by_itself,
+    read_line,
+    ref,
+    ways,
+)
 
-# --- what the dashboard is drawn with ---
+# --- the list ---
 
-_SHARES = {"session": 4, "no": 6, "host": 11}  # columns of names: where these are long, up to that part of a terminal
-_SPARED = ("branch", "age", "kind", "since", "agent", "host")  # left out in this order, where the last has no room
-_LEAST = 16  # columns for the last one
-_GAP = 2  # between columns
+_SPARED = ("branch", "agent", "state", "age", "host")  # left out in this order, where the last column has no room
+_NAMES = {"session": 4, "host": 8, "": 6}  # columns of names: where these are long, up to that part of the width
+_LEAST = 18  # columns for the last one
+_AGE = 5  # columns for an age, which ticks: 59s, 10min
+_GAP = 2  # columns between two
 
 
-class Table(DataTable[Text]):
-    """Rows by key; the cursor stays on its row when others come and go."""
+class Sessions(DataTable[Text]):
+    """The list; the cursor stays on its row when others come and go."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "app.command", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "down", show=False),
+        Binding("k", "cursor_up", "up", show=False),
+    ]
 
-    def __init__(self, id: str) -> None:
-        super().__init__(id=id, cursor_type="row", show_row_labels=False, cell_padding=0)
-        self._was: tuple[list[str], list[tuple[str, int]], list[list[str]]] = ([], [], [])  # keys, columns, cells
+    def fill(self, rows: dict[str, dict[str, Text]]) -> None:
+        """Show these rows by key, each with its cells by column, as far as there is room."""
+        widths = self._fitted(list(rows.values()))
+        if ([*rows], widths) != ([row.key.value for row in self.ordered_rows], self._widths):
+            chosen, at = self.chosen, self.cursor_row
+            self.clear(columns=True)
+            for name, width in widths.items():
+                self.add_column(Text(name), width=width, key=name)
+            for key, row in rows.items():
+                self.add_row(*(row[name] for name in widths), key=key)
+            self.move_cursor(row=self.get_row_index(chosen) if chosen in rows else at)
+        for y, row in enumerate(rows.values()):
+            for x, name in enumerate(widths):
+                if self.get_cell_at(Coordinate(y, x)) != row[name]:  # mostly an age
+                    self.update_cell_at(Coordinate(y, x), row[name])
 
-    def fill(self, columns: dict[str, int], rows: list[tuple[str, list[str]]]) -> None:
-        """Show these rows, each with a key and its cells, in columns of at least that width."""
-        columns, cells = dict(columns), [dict(zip(columns, row, strict=True)) for _, row in rows]
-        for name in _SHARES.keys() & columns:
-            names = [row[name] for row in cells]
-            widest = max(map(cell_len, names), default=0)
-            columns[name] = max(columns[name], min(widest, self.size.width // _SHARES[name]))
-            for row, short in zip(cells, apart(names, columns[name]), strict=True):
-                row[name] = short
-        named = _that_fit(columns, self.size.width)
-        rest = max(8, self.size.width - sum(columns[name] + _GAP for name in named) + _GAP - 1)
-        widths = [(name, columns[name] + _GAP if columns[name] else rest) for name in named]
-        drawn = [[_fitted(row[name], columns[name] or rest) for name in named] for row in cells]
-        keys, before = [key for key, _ in rows], self._was
-        self._was = (keys, widths, drawn)
-        if before[:2] == (keys, widths):
-            self._redraw(before[2], drawn)
-            return
-        chosen = self.chosen
-        self.clear(columns=True)
-        for name, width in widths:
-            self.add_column(name, width=width)
-        for key, texts in zip(keys, drawn, strict=True):
-            self.add_row(*map(_cell, texts), key=key)
-        if chosen in keys:
-            self.move_cursor(row=self.get_row_index(chosen))
+    def _fitted(self, rows: list[dict[str, Text]]) -> dict[str, int]:
+        """The columns that have room, and how wide each is; names that are too long lose their middle."""
+        room = self.size.width - 1  # for a scrollbar
+        heads = {name: max(len(name), _AGE * (name == "age")) for name in rows[0]} if rows else {}
+        widths = {name: max(head, *(row[name].cell_len for row in rows)) for name, head in heads.items()}
+        for name in _NAMES.keys() & widths:
+            widths[name] = min(widths[name], max(6, room // _NAMES[name]))
+            for row, short in zip(rows, apart([row[name].plain for row in rows], widths[name]), strict=True):
+                row[name] = Text(short, row[name].style)
+        for spared in _SPARED:
+            if self._left(widths, room) >= _LEAST:
+                break
+            widths.pop(spared, None)
+        for row in rows if "state" not in widths else ():
+            row["asks"] = row["asks"] or row["state"]
+        return {**widths, "asks": max(1, self._left(widths, room))} if widths else {}
 
-    def _redraw(self, before: list[list[str]], cells: list[list[str]]) -> None:
-        """Draw the cells that changed: mostly an age."""
-        for y, (old, new) in enumerate(zip(before, cells, strict=True)):
-            for x, (was, text) in enumerate(zip(old, new, strict=True)):
-                if was != text:
-                    self.update_cell_at(Coordinate(y, x), _cell(text))
+    @staticmethod
+    def _left(widths: dict[str, int], room: int) -> int:
+        """Columns for the last one."""
+        return room - sum(width + _GAP for name, width in widths.items() if name != "asks") - _GAP
+
+    @property
+    def _widths(self) -> dict[str, int]:
+        return {str(column.key.value): column.width for column in self.ordered_columns}
 
     @property
     def chosen(self) -> str:
@@ -88,36 +112,87 @@ class Table(DataTable[Text]):
         return str(rows[self.cursor_row].key.value) if 0 <= self.cursor_row < len(rows) else ""
 
 
-def _fitted(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+def cells_of(one: Entry, now: float, own: str = "") -> dict[str, Text]:
+    """A row of the list, by column; `own` is what this machine is called in its fleet, if it is in one."""
+    look, item = look_of(one.state), one.item
+    kind = one.state if not item or one.state != "waiting" else item.category or item.kind or "notice"
+    texts = {
+        "": f"{look.mark} {ref_of(item) if item else ''}".rstrip(),
+        **({"host": one.row.host or own} if own else {}),
+        "session": shown(one.row.name),
+        "state": shown(kind),
+        "age": "" if one.since is None else age(now - one.since),
+        "agent": shown(one.row.agent),
+        "branch": shown(one.row.branch),
+        "asks": shown(one.asks),
+    }
+    styles = {"": f"bold {look.colour}", "state": look.colour, "session": "bold" if item else "", "age": "dim"}
+    return {name: Text(text, styles.get(name, ""), no_wrap=True, overflow="ellipsis") for name, text in texts.items()}
 
 
-def _cell(text: str) -> Text:
-    return Text(text, no_wrap=True)
+def summary(board: Board, wide: bool) -> Text:
+    """How many sessions there are of each state, who waits first."""
+    count = Counter(re.sub(r"[()?]", "", one.state) for one in board.entries)
+    waits, text = count.pop("waiting", 0), Text("stallkit", "bold")
+    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow")
+    for state, number in count.items():
+        look = look_of(state)
+        text.append(f"   {look.mark} {number}{f' {shown(state)}' if wide else ''}", look.colour)
+    return text.append(f"   {shown(board.trouble)}" if board.trouble else "", "bold red")
 
 
-def _that_fit(columns: dict[str, int], width: int) -> list[str]:
-    """The columns of a table that leave the last one room, on a terminal as wide as that."""
-    named = list(columns)
-    for spared in _SPARED:
-        if sum(columns[name] + _GAP for name in named) + _LEAST <= width:
-            break
-        named = [name for name in named if name != spared]
-    return named
+# --- what the cursor is on ---
+
+_DIRECT = {"a": "approve", "d": "decline"}
+
+_KEYS = {"r": "reply", **_DIRECT, "i": "triage", "e": "edit", "c": "reload", "b": "rebuild", "↵": "window"}
+
+
+def asked(item: Item, short: bool) -> Group:
+    """What is asked, the options, and what each key does about it, safe to show; `short`: each on one row."""
+    told, rows = ways(item), Table.grid(padding=(0, 1))
+    for option in item.options if item.open else ():
+        key = next((key for key, verb in _DIRECT.items() if told.get(verb) == f"choose {option.id} {option.name}"), "")
+        about = f": {option.about}" if option.about else ""
+        name = Text(shown(option.name, about), "cyan" * option.selected)
+        name.no_wrap, name.overflow = short, "ellipsis" if short else None
+        rows.add_row(Text(shown(option.id), "bold cyan"), Text(key, "bold cyan"), "❯" * option.selected, name)
+    for key, what in _KEYS.items():
+        if what in told and not told[what].startswith("choose"):
+            rows.add_row(Text(key, "bold cyan"), "", "", Text(shown(told[what])))
+    notes = [f"{item.state}{item.how}{': ' if item.text else ''}", item.text or ""] if not item.open else []
+    if item.open and item.delivery is Delivery.LATER:
+        notes = ["nobody waits for the reply: it is typed into its composer, or kept for its next stuck"]
+    line = item.line if item.asked else item.line.partition(" · ")[0]  # the rest is beside it
+    question, between = Text(shown(line), "bold"), [] if short else [Text()]
+    question.no_wrap, question.overflow = short, "ellipsis" if short else None
+    return Group(question, *between, rows, *([*between, Text(shown(*notes), "dim")] if notes else []))
+
+
+def whole(item: Item) -> Text:
+    """All that it says, safe to show."""
+    return Text("\n".join(map(escaped, redact(item.words).strip().split("\n"))))
 
 
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
-_QUEUE = {"no": 4, "age": 5, "session": 14, "kind": 13, "asks": 0}  # columns and their cells; 0: the rest
-_SESSIONS = {"session": 14, "is": 10, "since": 5, "agent": 9, "branch": 10, "asks": 0}
-_QUEUE_OF_FLEET = {"host": 4, **_QUEUE}
-_SESSIONS_OF_FLEET = {"host": 4, **_SESSIONS, "is": 11}  # unreachable
-_WIDE, _NAMED = 60, 8  # columns of a terminal with room for every word; of a name in the title of its details
-_SET_IN = 4  # columns before what is left of a long line: it begins where none of our own lines does
+_WIDE, _BESIDE = 60, 100  # columns of a terminal with room for every word; for a screen beside the list
+_TALL = 28  # its rows, with room for the head of the list
 _VIEWS = ("screen", "history", "manifest")
-_BY_LETTER = ("write", "edit", "reload", "waive", "next", "rebuild", "window", "view", "command", "quit")
+_BY_LETTER = ("option", "edit", "reload", "waive", "rebuild", "window", "view", "filter", "command", "help", "quit")
+_SHORT = {"reply": "r"}
 _COMMIT = re.compile(r"(?<![0-9a-f])(?:sha256:)?(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _REMEDIES = {"credential": "routes", "egress": "egress"}
+
+
+class Line(Input):
+    """A line that is written below all else, while it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "do it", key_display="↵")]
+
+
+def _key(key: str, action: str, name: str = "", meaning: str = "", display: str | None = None) -> Binding:
+    return Binding(key, action, name, show=bool(name), tooltip=meaning, key_display=display, priority=True)
 
 
 class Dashboard(App[None]):
@@ -125,40 +200,56 @@ class Dashboard(App[None]):
 
     TITLE = "stallkit"
     ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (_BESIDE, "-wide")]  # type: ignore[misc]
     CSS = """
-    Screen { layout: vertical; background: ansi_default; color: ansi_default; }
-    #title { height: 1; text-style: bold; }
-    DataTable { background: ansi_default; color: ansi_default; scrollbar-size: 1 1; overflow-x: hidden; }
-    #queue { height: 25%; min-height: 5; }
-    #sessions { height: 25%; min-height: 5; }
-    DataTable > .datatable--header { text-style: bold underline; background: ansi_default; color: ansi_default; }
-    DataTable > .datatable--cursor { text-style: none; background: ansi_default; color: ansi_default; }
-    DataTable:focus > .datatable--cursor { text-style: reverse; }
-    #about { height: 1; text-style: bold underline; }
-    #detail { height: 1fr; scrollbar-size: 1 1; background: ansi_default; }
-    #said { height: auto; min-height: 1; max-height: 3; }
-    Input, Input:focus { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
-    Input > .input--placeholder { color: ansi_default; text-style: dim; }
+    Screen, DataTable, Footer, FooterKey, Input { background: ansi_default; color: ansi_default; }
+    #title { height: 1; padding: 0 1; }
+    #said { height: auto; max-height: 3; padding: 0 1; display: none; }
+    #list, #asks, #view, #help {
+        border: round ansi_bright_black; border-title-style: bold;
+        scrollbar-size: 1 1; scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default;
+    }
+    #list:focus { border: round ansi_green; border-title-color: ansi_green; }
+    #list { height: auto; min-height: 4; max-height: 34vh; overflow-x: hidden; }
+    #asks { height: auto; max-height: 38vh; border: round ansi_yellow; border-title-color: ansi_yellow; padding: 0 1; }
+    #view, #help { height: 1fr; padding: 0 1; }
+    #help { display: none; }
+    #left { height: auto; }
+    .-wide #all { layout: horizontal; }
+    .-wide #left { width: 2fr; height: 1fr; }
+    .-wide #view { width: 3fr; }
+    .-wide #list { height: 1fr; max-height: 100%; }
+    .-wide #asks { max-height: 60%; }
+    .-wide FooterKey.-compact { margin-right: 2; }
+    Line, Line:focus { height: 3; border: round ansi_cyan; border-title-color: ansi_cyan; padding: 0 1; display: none; }
     Input > .input--cursor { text-style: reverse; }
-    #keys { dock: bottom; height: auto; link-style: none; link-color: ansi_default; link-background: ansi_default; }
+    DataTable > .datatable--header { background: ansi_default; color: ansi_bright_black; text-style: none; }
+    DataTable > .datatable--cursor { background: ansi_blue; color: ansi_bright_white; text-style: bold; }
+    .plain DataTable > .datatable--cursor { text-style: reverse; }
+    FooterKey .footer-key--key { color: ansi_cyan; background: ansi_default; text-style: bold; }
+    FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
     """
     # By priority: the key after it, however soon, then finds the focus where this one put it.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "write('r')", "reply", priority=True),
-        Binding("a", "write('approve')", "approve", priority=True),
-        Binding("d", "write('decline')", "decline", priority=True),
-        Binding("o", "write('answer')", "option", priority=True),
-        Binding("i", "write('triage')", "triage", priority=True),
-        Binding("e", "edit", "edit", priority=True),
-        Binding("c", "reload", show=False, priority=True),
-        Binding("x", "waive", show=False, priority=True),
-        Binding("b", "rebuild", "rebuild", priority=True),
-        Binding("w", "window", "tmux", priority=True),
-        Binding("n", "next", show=False, priority=True),
-        Binding("v", "view", show=False, priority=True),
-        Binding("colon", "command", show=False, priority=True),
-        Binding("q", "quit", "quit", priority=True),
-        Binding("escape", "leave", show=False),
+        _key("r", "write('reply')", "reply", "write what is typed there, or what the agent gets"),
+        _key("a", "write('approve')", "approve", "choose the one option that allows it this once"),
+        _key("d", "write('decline')", "decline", "choose the one option that rejects it; add a reason for an agent"),
+        _key("enter,w", "window", "go", "go to its own terminal; detach to come back", "↵"),
+        _key("question_mark", "help", "help", "show or hide this page", "?"),
+        _key("slash", "filter", "filter", "show the rows with these words alone", "/"),
+        _key("o", "write('answer')", "option", "choose an option by its number or name; 1 to 9 do so at once"),
+        *(_key(str(number), f"option({number})") for number in range(1, 10)),
+        _key("tab,v", "view", "", "go from its screen to its history and its manifest", "tab"),
+        _key("J,shift+down", "scroll(3)", "", "scroll what is shown of it down, with K up", "J"),
+        _key("K,shift+up", "scroll(-3)"),
+        _key("i", "write('triage')", "triage", "say what blocks an agent: credential, egress, capability or none"),
+        _key("e", "edit", "", "edit the routes of its proxy, or the hosts that it reaches"),
+        _key("c", "reload", "", "have its proxy read a renewed token, and try the routes"),
+        _key("x", "waive", "", "let through the commit or content whose id stands in what it asks"),
+        _key("b", "rebuild", "", "edit the manifest of its sandbox, and start that anew"),
+        _key("colon", "command", "", "write any of these commands, or show 3, waivers, unwaive 1", ":"),
+        _key("q", "quit", "quit", "leave the dashboard; the sessions go on"),
+        Binding("escape", "leave", "back", key_display="esc"),
     ]
 
     def __init__(self, desk: Desk, every_s: float = EVERY_S) -> None:
@@ -166,26 +257,43 @@ class Dashboard(App[None]):
         self.desk, self.board, self._every_s = desk, Board(at=0), every_s
         self._view = _VIEWS[0]
         self._asked: Board | None = None  # while a command is written: what was shown when it was begun
-        self._nth = 0  # of what waits of the session under the cursor
+        self._drawn_of = ("", "")  # the key and the view of what is shown
         self._over: Item | None = None  # what `show` was asked for, until the cursor goes elsewhere
+        self.set_class(self.no_color, "plain")
 
     def compose(self) -> ComposeResult:
-        yield Static("stallkit", id="title")
-        yield Table("queue")
-        yield Table("sessions")
-        yield Static(id="about")
-        with VerticalScroll(id="detail"):
-            yield Static(id="text")
+        yield Static(id="title")
+        with Container(id="all"):
+            with Vertical(id="left"):
+                yield Sessions(id="list", cursor_type="row", show_row_labels=False)
+                with VerticalScroll(id="asks", can_focus=False):
+                    yield Static(id="asked")
+            with VerticalScroll(id="view", can_focus=False):
+                yield Static(id="text")
+        with VerticalScroll(id="help"):
+            yield Static(self._help(), id="keys")
         yield Static(id="said")
-        yield Input(placeholder=": r 3 try again, approve 3, routes edit web", select_on_focus=False)
-        keys = [one for one in self.BINDINGS if isinstance(one, Binding) and one.show]
-        told = [f"[@click=app.{one.action}][b]{one.key}[/b]\N{NO-BREAK SPACE}{one.description}[/]" for one in keys]
-        yield Static(" ".join(told), id="keys")  # on two rows, where one has no room
+        yield Line(id="line", placeholder="r 3 try again, approve 3, routes edit web", select_on_focus=False)
+        yield Line(id="filter", placeholder="words of the rows to show", select_on_focus=False)
+        yield Footer(compact=True)
+
+    def _help(self) -> Table:
+        """Each key, and what it does."""
+        rows = Table.grid(padding=(0, 2))
+        for one in self.BINDINGS:
+            if isinstance(one, Binding) and one.tooltip:
+                rows.add_row(Text(one.key_display or one.key, "bold cyan"), one.tooltip)
+        return rows
 
     def on_mount(self) -> None:
-        self.query_one("#queue").focus()
+        self.query_one("#help").border_title = "Keys: ? or esc goes back"
+        self._list.focus()
         self.look()
         self.set_interval(self._every_s, self.look)
+
+    @property
+    def _list(self) -> Sessions:
+        return self.query_one(Sessions)
 
     @work(thread=True, exclusive=True, group="look")
     def look(self) -> None:
@@ -202,76 +310,72 @@ class Dashboard(App[None]):
         if board.at < self.board.at:
             return  # a slow read
         self.board = board
-        now = time.time()
-        told = f"{len(board.items)} wait for a person   {len(board.rows)} sessions"
-        told += f"   {shown(board.trouble)}" if board.trouble else ""
-        self._tell("#title", told if self.size.width < _WIDE else f"stallkit   {told}")
-        queue, sessions = (_QUEUE_OF_FLEET, _SESSIONS_OF_FLEET) if board.host else (_QUEUE, _SESSIONS)
-        items = [(ref_of(one), _item_cells(one, now, board.host)) for one in board.items]
-        self.query_one("#queue", Table).fill(queue, items)
-        rows = [(row.key, _row_cells(row, now, board.host)) for row in board.rows]
-        self.query_one("#sessions", Table).fill(sessions, rows)
+        now, words = time.time(), self.query_one("#filter", Input).value.casefold().split()
+        rows = {one.key: cells_of(one, now, board.host) for one in board.entries}
+        found = {
+            key: row for key, row in rows.items() if all(word in f"{[*row.values()]}".casefold() for word in words)
+        }
+        self._list.fill(found)
+        self._list.border_title = Text(f"Sessions ({len(found)} of {len(rows)})" if words else "Sessions")
+        self._tell("#title", summary(board, self.size.width >= _WIDE))
         self.detail()
 
     def on_data_table_row_highlighted(self) -> None:
-        self._over, self._nth = None, 0
-        self.detail()
-
-    def on_descendant_focus(self) -> None:
+        self._over = None
         self.detail()
 
     def on_resize(self) -> None:
+        self._list.show_header, self._drawn_of = self.size.height >= _TALL, ("", "")
         self.call_after_refresh(lambda: self._show(self.board))
 
     @property
-    def chosen(self) -> tuple[Row | None, Item | None]:
-        """The session and the item that the cursor is on."""
+    def chosen(self) -> Entry | None:
+        """What the cursor is on, as it was shown when a command was begun."""
+        board = self._asked or self.board
         if self._over is not None:
-            return self.board.row(key_of(self._over)), self._over
-        sessions, queue = self.query_one("#sessions", Table), self.query_one("#queue", Table)
-        asked = self._asked or self.board
-        if sessions.has_focus or not queue.chosen:
-            row = self.board.row(sessions.chosen)
-            items = asked.of(row) if row else []
-            return row, items[self._nth % len(items)] if items else None
-        item = asked.item(queue.chosen)
-        return (self.board.row(key_of(item)) if item else None), item
+            return Entry(
+                self.board.row(key_of(self._over)) or Row(self._over.session, self._over.session, "unknown"), self._over
+            )
+        return next((one for one in board.entries if one.key == self._list.chosen), None)
 
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
         """Read and show what the cursor is on."""
-        row, item = chosen = self._drawn(lambda: self.chosen) or (None, None)
-        lines, view, width = [], self._view, max(20, self.size.width - 2)
+        one, view = self._drawn(lambda: self.chosen), self._view
+        if one is not None:
+            parts = self._read(one, view)
+            self._drawn(lambda: self._show_detail(one, view, parts))
+
+    def _read(self, one: Entry, view: str) -> list[Text]:
+        """The view of its session; above its screen all that it says, where that is not on the screen itself."""
+        item, found = one.item, Text()
+        says = item is not None and (item.source is Source.AGENT or not item.open)
+        read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
         try:
-            if item is not None and (view == _VIEWS[0] or host_of(item)):
-                lines += [*item_lines(item, width, host_of(item)), ""]
-            if row is not None:
-                read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}
-                told = row.facts if row.host else read[view](row)
-                on = plain_console(width=width)
-                lines += [part for line in told for part in hanging(on, line, _SET_IN)]
-        except StallkitError as error:
-            lines.append(shown(error))
-        name = row.key.removeprefix("/") if row else item.session if item else ""
-        mine = self.board.of(row) if row else []
-        several = f" {mine.index(item) + 1} of {len(mine)} (n)" if item in mine and len(mine) > 1 else ""
-        about = self._about(shown(name), several, "" if row and row.host else view) if name else ""
-        self._drawn(lambda: self._show_detail(chosen, about, "\n".join(lines)))
+            found = Text("\n".join(one.row.facts)) if one.row.host else read[view](one.row)
+        except (StallkitError, ValueError) as error:
+            found, says = Text(shown(error), "dim"), True
+        found.no_wrap, found.overflow = view == _VIEWS[0], "crop"
+        return [whole(item), Text(), found] if item and view == _VIEWS[0] and (says or one.row.host) else [found]
 
-    def _about(self, name: str, which: str, view: str) -> str:
-        """Whose details these are, which of them, and that `v` shows the others, if there are any."""
-        others = [one for one in _VIEWS if one != view]
-        rest = which
-        if view:
-            rest += f"   {view} (v: {', '.join(others if self.size.width >= _WIDE else others[:1])})"
-        room = max(_NAMED, self.size.width - len(rest))
-        return middle_cut(name, room, room // 2) + rest
-
-    def _show_detail(self, of: tuple[Row | None, Item | None], about: str, text: str) -> None:
-        if _names(of) != _names(self.chosen):
+    def _show_detail(self, one: Entry, view: str, parts: list[Text]) -> None:
+        if self.chosen is None or one.key != self.chosen.key:
             return  # a slow read: the cursor is elsewhere by now
-        self._tell("#about", about)
-        self._tell("#text", text, wraps=False)
+        item, asks, frame = one.item, self.query_one("#asks"), self.query_one("#view")
+        asks.display = item is not None
+        if item:
+            kind = item.category or item.kind or "notice"
+            asks.border_title = Text(shown(f"{ref_of(item)} ", one.row.name, f" asks: {kind}"))
+            self.query_one("#asked", Static).update(asked(item, self.size.width < _BESIDE))
+        named = [one.row.host, one.row.name, one.row.agent, one.row.branch]
+        frame.border_title = Text(shown(" · ".join(filter(None, named))))
+        frame.border_subtitle = Text(" ").join(Text(name, "bold" if name == view else "dim") for name in _VIEWS)
+        self.query_one("#text", Static).update(Group(*parts))
+        if self._drawn_of != (one.key, view):  # else a person may have scrolled
+            self._drawn_of = (one.key, view)
+            self.refresh_bindings()
+            ends = view == _VIEWS[0] and len(parts) == 1
+            frame.scroll_end(animate=False) if ends else frame.scroll_home(animate=False)
 
     def _drawn(self, call: Callable[[], _T]) -> _T | None:
         """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
@@ -282,104 +386,135 @@ class Dashboard(App[None]):
 
     def say(self, what: str) -> None:
         """Show the outcome of the last command."""
-        self._tell("#said", shown(what))
+        self.query_one("#said").display = bool(what)
+        self._tell("#said", Text(shown(what)))
 
-    def _tell(self, place: str, text: str, wraps: bool = True) -> None:
-        self.query_one(place, Static).update(Text(text, no_wrap=not wraps))
+    def _tell(self, place: str, text: Text) -> None:
+        self.query_one(place, Static).update(text)
 
     # --- keys: each writes a command ---
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a command is written, a letter is a letter."""
-        return None if action in _BY_LETTER and isinstance(self.focused, Input) else True
+        """A letter is a letter while a line is written, and a key that answers nothing is left out."""
+        writes, one = isinstance(self.focused, Line), self.chosen
+        if action == "leave":
+            return writes or self.query_one("#help").display or bool(self.query_one("#filter", Line).value)
+        if action == "write":
+            return not writes and bool(one and one.item and parameters[0] in ways(one.item))
+        return not (writes and action in _BY_LETTER)
 
-    def action_write(self, verb: str) -> None:
-        _, item = self.chosen
-        if item is None:
+    def action_write(self, verb: str, rest: str = " ") -> None:
+        one = self.chosen
+        if one is None or one.item is None:
             self.say("nothing of it waits for a person")
             return
-        self.say("   ".join(f"{one.id} {one.name}" for one in item.options))  # they may be out of sight below
-        self._write(f"{verb} {ref_of(item)}" + ("" if verb == "approve" else " "))
+        self._write(f"{_SHORT.get(verb, verb)} {ref_of(one.item)}" + ("" if verb == "approve" else rest))
+
+    def action_option(self, number: int) -> None:
+        self.action_write("answer", f" {number}")
 
     def action_edit(self) -> None:
-        row, item = self.chosen
-        if row is not None:
-            remedy = _REMEDIES.get((item and item.category) or "", "routes")
-            self._write(f"{remedy} edit {row.name}")
+        if (one := self.chosen) is not None:
+            remedy = _REMEDIES.get((one.item and one.item.category) or "", "routes")
+            self._write(f"{remedy} edit {one.row.name}")
 
     def action_reload(self) -> None:
-        row, _ = self.chosen
-        if row is not None:
-            self._write(f"routes reload {row.name}")
+        if (one := self.chosen) is not None:
+            self._write(f"routes reload {one.row.name}")
 
     def action_waive(self) -> None:
-        _, item = self.chosen
-        commit = _COMMIT.search(item.words) if item is not None else None
-        if item is None or commit is None:
+        item = self.chosen and self.chosen.item
+        commit = _COMMIT.search(item.words) if item else None
+        if not item or commit is None:
             self.say("nothing that it asks names a commit or a hash: write waive SUBJECT --why WHY")
             return
         self._write(f"waive {commit[0]} --item {item.id} --why ")
 
-    def action_next(self) -> None:
-        self._nth += 1
-        self.detail()
-
     def action_rebuild(self) -> None:
-        row, item = self.chosen
-        if row is not None:
-            self._write(f"rebuild {item.id if item is not None else row.name}")
+        if (one := self.chosen) is not None:
+            self._write(f"rebuild {one.item.id if one.item else one.row.name}")
 
     def action_command(self) -> None:
         self._write("")
 
     def _write(self, text: str) -> None:
-        row, item = self.chosen
-        verb, host = text.partition(" ")[0], host_of(item) if item else row.host if row else ""
+        one = self.chosen
+        verb, host = text.partition(" ")[0], one.row.host if one else ""
         if host and verb in BY_ITSELF:
             self.say(by_itself(verb, host))
             return
-        line = self.query_one(Input)
-        line.value = text
+        line = self.query_one("#line", Line)
+        line.display, line.value, line.border_title = True, text, "Command"
         self._asked = self.board  # an answer is to what was shown when it was begun
         line.cursor_position = len(text)
         self.screen.set_focus(line)  # at once: what is typed next belongs there
 
+    def action_filter(self) -> None:
+        line = self.query_one("#filter", Line)
+        line.display, line.border_title = True, "Filter"
+        self.screen.set_focus(line)
+
     def action_leave(self) -> None:
-        self._asked = None
-        self.query_one(Input).value = ""
-        self.screen.set_focus(self.query_one("#queue" if self.board.items else "#sessions"))
+        if isinstance(self.focused, Line) and self.focused.id == "line":
+            self._asked = None
+        else:
+            self.query_one("#filter", Line).value = ""
+        self._back()
+
+    def _back(self) -> None:
+        """To the list, from a line or the page of keys."""
+        self._show_help(False)
+        line, words = self.query_one("#line", Line), self.query_one("#filter", Line)
+        line.value, line.display, words.display = "", False, bool(words.value)
+        self.screen.set_focus(self._list)
+
+    def action_help(self) -> None:
+        self._show_help(not self.query_one("#help").display)
+
+    def _show_help(self, shows: bool) -> None:
+        page, rest = self.query_one("#help"), self.query_one("#all")
+        page.display, rest.display = shows, not shows
+        self.screen.set_focus(page if shows else self._list)
 
     def action_view(self) -> None:
         self._view = _VIEWS[(_VIEWS.index(self._view) + 1) % len(_VIEWS)]
-        self.query_one("#detail").scroll_home(animate=False)
         self.detail()
+
+    def action_scroll(self, rows: int) -> None:
+        self.query_one("#view").scroll_relative(y=rows, animate=False)
 
     @work(thread=True, group="window")
     def action_window(self) -> None:
-        row, _ = self._drawn(lambda: self.chosen) or (None, None)
-        if row is None:
+        one = self._drawn(lambda: self.chosen)
+        if one is None:
             return
         try:
-            words = self.desk.window(row)
+            words = self.desk.window(one.row)
         except (StallkitError, ValueError) as error:
             why = str(error)
             self._drawn(lambda: self.say(why))
             return
         self._drawn(lambda: self._call(words, False))
 
-    # --- the line ---
+    # --- the lines ---
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.id == "filter":
+            self._show(self.board)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         line, asked, looked_at = event.value, self._asked or self.board, self._over
-        if not line.strip():
-            self.action_leave()
+        if event.input.id == "filter" or not line.strip():
+            self._asked = None
+            self._back()
             return
         try:
             order = read_line(line, asked.host)
         except ValueError as error:
             self.say(str(error))
             return
-        self.action_leave()
+        self._asked = None
+        self._back()
         match order:
             case Quit():
                 self.exit()
@@ -425,25 +560,3 @@ class Dashboard(App[None]):
             self.desk.call(words, wait)
         self.refresh(layout=True)
         self.look()
-
-
-def _names(chosen: tuple[Row | None, Item | None]) -> tuple[str | None, str | None]:
-    row, item = chosen
-    return row.key if row else None, ref_of(item) if item else None
-
-
-def _item_cells(item: Item, now: float, own: str = "") -> list[str]:
-    """Of its columns; `own` is what this machine is called in its fleet, if there is a column for that."""
-    host = [host_of(item) or own] if own else []
-    kind = f"{item.kind or 'notice'}{f' [{item.category}]' if item.category else ''}"
-    kind = kind if item.state == "input_required" else str(item.state)
-    if isinstance(item, FarItem) and not item.alive:
-        kind = "unreachable"
-    return [*host, ref_of(item), age(now - item.created), shown(name_of(item.session)), kind, shown(item.line)]
-
-
-def _row_cells(row: Row, now: float, own: str = "") -> list[str]:
-    host = [row.host or own] if own else []
-    since = age(now - row.since) if row.since is not None else ""
-    asks = shown(f"{row.kind}: " if row.kind else "", row.asks)
-    return [*host, *map(shown, (row.name, row.state, since, row.agent, row.branch)), asks]

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import ContextManager, Iterable, Protocol
 
 from attrs import evolve
+from rich.text import Text
 from stallkit_sessions.model import ExitRecord
 from stallkit_sessions.register import Register, RunningSession
 from stallkit_supervisor.cli.status_commands import noted, told_of, watched_rows
@@ -26,8 +27,9 @@ from stallkit.packs.registry import Engine
 from stallkit.press.gate import SEALED
 from stallkit.redact.redact import redact
 from stallkit.settings_files import settings_files
-from stallkit.terminal.text import escaped
+from stallkit.terminal.text import coloured, painted, strip
 from stallkit.transports.base import Options, Transport
+from stallkit.transports.tmux.pane import TmuxTransport
 from stallkit_operator.answering import carry_out
 from stallkit_operator.board import Board, FarItem, Row, host_of, name_of, rows
 from stallkit_operator.cli.sandbox_commands import manifest_lines
@@ -46,7 +48,6 @@ from stallkit_operator.orders import Look, Order, Triage, by_itself, ref
 from stallkit_operator.sandbox.sandbox_start import composer_of
 
 _HISTORY = 20  # incidents of a session
-_SET_IN = " " * 4  # before a session's rows: none begins where our own lines do
 _ITSELF = "from stallkit.cli.main import main; main()"
 
 
@@ -121,16 +122,19 @@ class Desk:
         with opened_queue() as queue:
             return queue.item(look.id)
 
-    def screen(self, row: Row) -> list[str]:
-        """What its screen shows now."""
-        try:
-            with closing(self._open(row)) as transport:
-                screen = transport.capture().screen
-        except (StallkitError, ValueError) as error:
-            return [shown("no screen: ", error)]
-        return [_SET_IN + escaped(line.rstrip()) for line in redact("\n".join(screen.lines)).rstrip().split("\n")]
+    def screen(self, row: Row) -> Text:
+        """What its screen shows now, in its colours; no other control sequence is left.  Raises as `window`."""
+        with closing(self._open(row)) as transport:
+            screen = transport.capture().screen
+            drawn = redact(painted(transport.drawn() if isinstance(transport, TmuxTransport) else screen.text))
+        if redact(plain := strip(drawn)) != plain:  # a secret that its colours hid
+            drawn = redact(plain)
+        lines = Text.from_ansi(coloured(drawn.rstrip())).split("\n", allow_blank=True)
+        columns = screen.size.columns if screen.size else 0
+        rows = [row for line in lines for row in line.divide(range(columns, len(line), columns) if columns else ())]
+        return Text("\n").join(rows)
 
-    def history(self, row: Row) -> list[str]:
+    def history(self, row: Row) -> Text:
         """What happened to it: what was asked and answered, and the incidents of the supervisors."""
         found: list[tuple[float, str]] = []
         with opened_queue() as queue:
@@ -147,14 +151,14 @@ class Desk:
                     told = told_of(one["facts"])
                     found.append((one["at"], f"{one['event']}: {told}" if told else one["event"]))
         lines = [f"{datetime.fromtimestamp(at).astimezone():%m-%d %H:%M:%S}  {what}" for at, what in sorted(found)]
-        return [shown(line) for line in reversed(lines)] or ["nothing happened yet"]
+        return Text("\n".join(shown(line) for line in reversed(lines)) or "nothing happened yet")
 
-    def manifest(self, row: Row) -> list[str]:
+    def manifest(self, row: Row) -> Text:
         """What it was started from, and what changed in it."""
         if not row.sandbox:
-            return ["it was not started from a manifest"]
+            return Text("it was not started from a manifest")
         with opened_sandboxes() as sandboxes:
-            return list(manifest_lines(sandboxes.get(row.name), sandboxes.history(row.name)))
+            return Text("\n".join(manifest_lines(sandboxes.get(row.name), sandboxes.history(row.name))))
 
     def window(self, row: Row) -> list[str]:
         """The command that brings a person to its terminal.  Raises StallkitError, ValueError where there is none."""

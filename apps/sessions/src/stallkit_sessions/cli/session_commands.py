@@ -25,6 +25,7 @@ from stallkit.cli.common import (
 )
 from stallkit.cli.output import Exit, exit_of, hanging, page_table, say, shown, wide_console
 from stallkit.cli.press_commands import wait_for
+from stallkit.cli.states import look_of
 from stallkit.config import event_log, sessions_file
 from stallkit.distributions import offered
 from stallkit.durations import in_words
@@ -62,29 +63,30 @@ from stallkit_sessions.register import Register, RunningSession
 
 def print_table(rows: Sequence[RunningSession | ExitRecord]) -> None:
     """Print a row for each session; below the table why each of them died, and the command that recovers it."""
-    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    for column in ("session", "is", "for", "in", "ports"):
+    made, table = wide_console(), Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for column in (*[""] * made.is_terminal, "session", "is", "for", "in", "ports"):
         table.add_column(column, overflow="ellipsis", no_wrap=True)
     table.add_column("command", overflow="ellipsis", no_wrap=True, ratio=1)  # the room that the others leave
     now, dead = time.time(), []
     for row in rows:
         session = row.session
         if isinstance(row, RunningSession):
-            state, since = Text("running" if row.bound else "starting", "green"), now - session.started_at
+            state, since = "running" if row.bound else "starting", now - session.started_at
+            look = look_of(state)
         else:
             in_order = event_of(row) == STOPPED
-            state, since = Text(ended(row), "dim" if in_order else "red"), now - row.ended_at
+            state, since, look = ended(row), now - row.ended_at, look_of("ended" if in_order else "failed")
             if not in_order:
                 dead.append(row)
         table.add_row(
+            *([Text(look.mark, look.colour)] if made.is_terminal else []),
             Text(shown(session.name)),
-            state,
+            Text(state, look.colour),
             in_words(since) if isinstance(row, RunningSession) else f"{in_words(since)} ago",
             Text(shown(session.engine or "")),
             " ".join(map(str, session.ports)),
             Text(shown(" ".join(session.command))),
         )
-    made = wide_console()
     if made.is_terminal:
         made.print(table)
     else:

@@ -25,7 +25,7 @@ from stallkit.errors import StoreError, TransportError, UnknownName
 from stallkit.terminal.text import cells
 from stallkit.transports.base import Options
 from stallkit.transports.tmux.call import Server
-from stallkit_supervisor.cli.watch_table import COLOURS, state_of, still_s
+from stallkit_supervisor.cli.watch_table import look, state_of, still_s
 from stallkit_supervisor.cli.watch_table import noted as notes
 from stallkit_supervisor.loop_files import release
 from stallkit_supervisor.status_text import StatusNeed, clear_stale, summary
@@ -111,16 +111,18 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """A line for each session; its name has one of its own where there is no room, and so has a note."""
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
-    names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
+    marks = [f"{look(row).mark} " if sys.stdout.isatty() else "" for row in rows]  # for eyes, not for scripts
+    names = [mark + shown(row["target"]) for mark, row in zip(marks, rows, strict=True)]
+    states = [shown(state_of(row)) for row in rows]
     state_room = max(map(cells, states), default=0)
     room = min(max(map(cells, names), default=0), wide - state_room - _BESIDES)
     for row, name, state in zip(rows, names, states, strict=True):
         wider = cells(name) > room
         if wider:
             yield name
-        colour = {"fg": COLOURS[row["state"]]} if row["state"] in COLOURS else {}
         begin = "" if wider else name
-        line = f"{begin}{' ' * (room - cells(begin))}  {paint(state, **colour)}{' ' * (state_room - cells(state))}"
+        painted = paint(state, fg=look(row).colour)
+        line = f"{begin}{' ' * (room - cells(begin))}  {painted}{' ' * (state_room - cells(state))}"
         how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
         rest = ", ".join(filter(None, (how_long, shown(row["foreground"] or ""))))
         by = f", {shown(row['signature'])}" if row["signature"] else ""

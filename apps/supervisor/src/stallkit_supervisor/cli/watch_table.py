@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.output import hanging, plain_console, shown
+from stallkit.cli.states import Look, look_of
 from stallkit.durations import in_words
 from stallkit.press.events import Event
 from stallkit.terminal.text import cells, cut
@@ -21,7 +22,10 @@ from stallkit_supervisor.supervisor import Supervisor
 
 # --- what a row on a watched session says ---
 
-COLOURS = {"waiting": "yellow", "quota": "magenta", "ended": "red", "gone": "red", "unknown": "red", "idle": "cyan"}
+
+def look(row: Mapping[str, Any]) -> Look:
+    """Its mark, its colour and its place in a list."""
+    return look_of("halted" if row["halted"] else row["state"])
 
 
 def state_of(row: Mapping[str, Any]) -> str:
@@ -72,9 +76,9 @@ def middle_cut(name: str, room: int, tail: int) -> str:
 
 
 LATEST = 8  # lines for events below the table
-_URGENCY = {"waiting": 0, "idle": 2, "working": 3}  # sessions that need a person come first
 _FACTS = ("keys", "outcome", "signature", "reason", "would")
-_COLUMNS = ("session", "state", "for", "in front", "signature", "pressed", "")
+_MARK = " "  # the head of the column of marks
+_COLUMNS = (_MARK, "session", "state", "for", "in front", "signature", "pressed", "")
 _SPARED = ("signature", "pressed", "in front")  # left out in this order, where there is no room
 _SHORTENED = {"session": 20, "": 16}  # shortened before a column is left out, down to this many cells
 _GAP = 2  # between columns
@@ -93,7 +97,7 @@ def sessions_table(rows: Iterable[tuple[str, dict[str, Any]]], width: int) -> Ta
     note = min(_widest(cells, ""), max(_SHORTENED[""], width - taken - _GAP - _widest(cells, "session")))
     room = max(_SHORTENED["session"], width - taken - (note + _GAP if note else 0))
     for row, name in zip(cells, apart([row["session"].plain for row in cells], room), strict=True):
-        row["session"] = Text(name)
+        row["session"] = Text(name, row["session"].style)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in named:  # where the table is too wide, rich narrows just the one that may be
         table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "" else _least(cells, name))
@@ -106,8 +110,9 @@ def _cells(name: str, row: dict[str, Any], now: float) -> dict[str, Text]:
     """One session's row, by column."""
     still = still_s(row, now)
     row_cells = (
-        Text(shown(name)),
-        Text(shown(state_of(row)), COLOURS.get(row["state"], "")),
+        Text(look(row).mark, look(row).colour),
+        Text(shown(name), "bold" if look(row).urgency == 0 else ""),
+        Text(shown(state_of(row)), look(row).colour),
         Text("" if still is None else in_words(still)),
         Text(shown(row["foreground"] or "")),
         Text(shown(row["signature"] or "")),
@@ -173,7 +178,7 @@ class LiveRows:
             if lines and len(lines) + len(parts) > LATEST:
                 break
             lines = [*parts, *lines]
-        return [Text(line, no_wrap=True) for line in lines[:LATEST]]
+        return [Text.assemble((line[:_INDENT], "dim"), line[_INDENT:], no_wrap=True) for line in lines[:LATEST]]
 
 
 class LiveTable(LiveRows):
@@ -195,6 +200,6 @@ class LiveTable(LiveRows):
     def draw(self, room: int) -> tuple[Table, str]:
         """The table, of at most so many rows, and how many more there are."""
         rows = [(name, watched.as_object()) for name, watched in list(self._supervisor.sessions.items())]
-        rows.sort(key=lambda row: (_URGENCY.get(row[1]["state"], 1), row[0]))
+        rows.sort(key=lambda row: (look(row[1]).urgency, row[0]))
         left_out = f"and {len(rows) - room} more" if len(rows) > room else ""
         return sessions_table(rows[:room], self.console.width), left_out

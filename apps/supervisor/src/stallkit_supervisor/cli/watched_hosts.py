@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from stallkit.cli.output import shown
+from stallkit.cli.states import look_of
 from stallkit.errors import StallkitError
 from stallkit.jsonio import dump
 from stallkit.press.events import Event
-from stallkit_supervisor.cli.watch_table import COLOURS, LiveRows, apart, state_of
+from stallkit_supervisor.cli.watch_table import LiveRows, apart, state_of
 
 # --- what is known of a host ---
 
@@ -114,8 +115,7 @@ class Lines:
         click.echo(f"stallkit: {shown(error)}", err=True)
 
 
-_COLUMNS = ("host", "session", "state", "since", "asks")
-_URGENCY = {"unreachable": 0, "waiting": 1, "idle": 4, "working": 5, "gone": 6}
+_COLUMNS = (" ", "host", "session", "state", "since", "asks")
 _IN_THE_TABLE = ("detection", "no_session", "start", "still")  # events that it shows by itself
 
 
@@ -125,26 +125,21 @@ def hosts_table(rows: Sequence[Row], width: int) -> Table:
     hosts = apart([shown(row.host) for row in rows], room)
     sessions = apart([shown(row.session) for row in rows], room)
     lines = [
-        (host, session, shown(row.state), _clock(row.since), shown(row.asks))
+        (look_of(row.state).mark, host, session, shown(row.state), _clock(row.since), shown(row.asks))
         for host, session, row in zip(hosts, sessions, rows, strict=True)
     ]
     made = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(_COLUMNS):  # where the table is too wide, rich narrows the last alone
         widest = max([cell_len(name), *(cell_len(line[index]) for line in lines)])
         made.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "asks" else widest)
-    for row, (host, session, state, since, asks) in zip(rows, lines, strict=True):
-        style = "red" if row.state == "unreachable" else COLOURS.get(_first(row), "")
-        made.add_row(Text(host), Text(session), Text(state, style), Text(since), Text(asks))
+    for row, line in zip(rows, lines, strict=True):
+        styles = {" ": look_of(row.state).colour, "state": look_of(row.state).colour}
+        made.add_row(*(Text(text, styles.get(name, "")) for name, text in zip(_COLUMNS, line, strict=True)))
     return made
 
 
-def _first(row: Row) -> str:
-    return row.state.partition(":")[0].rstrip("?")
-
-
-def _urgency(row: Row) -> tuple[int, str, str]:
-    asks = row.asks and _first(row) in ("idle", "working")
-    return 2 if asks else _URGENCY.get(_first(row), 3), row.host, row.session
+def _urgency(row: Row) -> tuple[int, bool, str, str]:
+    return look_of(row.state).urgency, not row.asks, row.host, row.session
 
 
 def _clock(at: float) -> str:
