@@ -68,7 +68,7 @@ def egress_command() -> None:
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the routes in $EDITOR; after you save them, check, reload and try them.
 
-    What is wrong never reaches the proxy.  If it does not serve what is new, what was there is put back; an upstream
+    A mistake never reaches the proxy.  If the proxy does not serve the new version, the old one is put back; an upstream
     that is down is noted.  Everything is audited, without secrets: stallkit sandbox audit show.
 
     \b
@@ -109,8 +109,8 @@ def reload_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None
 def edit_egress_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the list of hosts in $EDITOR; after you save it, check, reload and try it.
 
-    What is wrong never reaches the proxy.  If it refuses what is new, what was there is put back; a host that is down
-    is noted.  Everything is audited: stallkit sandbox audit show.
+    A mistake never reaches the proxy.  If the proxy refuses the new version, the old one is put back; a host that is
+    down is noted.  Everything is audited: stallkit sandbox audit show.
 
     \b
     Exit codes: 0 it serves what is new; 1 could not, or it serves neither;

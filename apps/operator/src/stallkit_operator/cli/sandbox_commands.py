@@ -150,7 +150,7 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="This version, not the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
 def manifest_command(name: str, number: int | None, as_json: bool) -> None:
-    """Show a sandbox's manifest, and its versions: what changed, by whom, when and why.
+    """Show a sandbox's manifest, and its versions: who changed what, when and why.
 
     \b
     Exit codes: 0 shown; 64 there is no such sandbox, or no such version.

@@ -70,7 +70,7 @@ def stuck_serve_command(
     """Take what sandboxed agents ask, hold their connections, and give them your replies, until SIGTERM or Ctrl-C.
 
     Each SANDBOX gets a directory with a unix socket; mount it into the sandbox, which needs nothing else.  Settings and
-    options say where you are told of each notice (docs/notify.md).  A reply for which no agent waits is typed into the
+    options say where each notice is shown (docs/notify.md).  A reply for which no agent waits is typed into the
     composer of an interactive sandbox once its agent is at rest.  Needs the extra stallkit-operator[stuck].
 
     \b

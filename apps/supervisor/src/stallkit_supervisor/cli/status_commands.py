@@ -341,7 +341,7 @@ def unmute_command(target: str) -> None:
     """Send notices about a session again.
 
     \b
-    Exit codes: 0 it is told of; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
+    Exit codes: 0 notices are sent again; 1 the notes cannot be written; 64 no supervisor has watched TARGET.
     Example:    stallkit stuck unmute tmux:worker1
     """
     with closing(Store(store_file())) as store:

@@ -280,7 +280,7 @@ def notify_command(
     and quiet hours do not apply.
 
     \b
-    Exit codes: 0 each was told; 1 one was not; 64 usage, also where no place is named.
+    Exit codes: 0 each place got it; 1 one did not; 64 usage, or no place is named.
     Example:    stallkit config notify --notify desktop --notify tmux
     """
     flags = Overrides(command=hook, webhook=webhook, notify=shown_by)
