@@ -68,7 +68,7 @@ def egress_command() -> None:
 def edit_routes_command(ctx: click.Context, sandbox: str, reply: _Reply | None, as_json: bool) -> None:
     """Open the routes in $EDITOR; after you save them, check, reload and try them.
 
-    A mistake never reaches the proxy.  If the proxy does not serve the new version, the old one is put back; an upstream
+    A mistake never reaches the proxy.  If it does not serve the new version, the old one is put back; an upstream
     that is down is noted.  Everything is audited, without secrets: stallkit sandbox audit show.
 
     \b
