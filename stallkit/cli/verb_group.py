@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Run sessions": ("run", "attach", "start", "list", "output", "stop", "postmortem", "wrap"),
     "Answer": ("send", "wait", "stuck", "policy", "sandbox", "routes", "egress", "pipelock", "audit"),
     "Measure": ("eval", "record", "mark", "replay", "capture", "matrix", "signature"),
-    "Write packs": ("packs", "new-pack", "add-signature", "try", "lint", "tune", "schema"),
+    "Write packs": ("packs", "new-pack", "add-signature", "remove-signature", "try", "lint", "tune", "schema"),
     "Set up": ("config", "notify", "completion", "serve", "help"),
 }
 OTHERS = "Others"

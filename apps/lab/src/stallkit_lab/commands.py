@@ -15,6 +15,7 @@ COMMANDS = CommandSet(
         "matrix": ("stallkit_lab.matrix", "show what the packs recognise, program by program"),
         "new-pack": ("stallkit_lab.new_pack", "make the directory of a new pack"),
         "record": ("stallkit_lab.cli.record_commands", "record a command, or a tmux pane"),
+        "remove-signature": ("stallkit_lab.remove_signature", "take a signature out of a pack, with its examples"),
         "replay": ("stallkit_lab.record.replay", "play a recording, and show how the verdict changed"),
         "signature": ("stallkit_lab.portrait", "show one signature, and how it fares"),
         "try": ("stallkit_lab.try_pattern", "try a pattern on screens before it is in a pack"),
