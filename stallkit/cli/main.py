@@ -94,8 +94,8 @@ BROUGHT_BY = {
     "stallkit-supervisor": """incidents mute notify release report status supervise unmute watch""",
     "stallkit-operator": """audit dashboard egress pipelock routes sandbox serve stuck""",
     "stallkit-fleet": """fleet""",
-    "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record remove-signature replay signature
-        try tune""",
+    "stallkit-lab": """add-signature capture demo eval lint mark matrix new-pack record remove-signature replay
+        signature try tune""",
 }
 
 

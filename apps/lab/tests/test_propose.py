@@ -81,7 +81,7 @@ def test_what_a_person_said_or_types_over_is_no_part_of_it() -> None:
     screen = Screen.from_text(rests, cursor=(2, 5), size=(60, 20), cursor_visible=True)
     assert {"person", "composer"} <= read_layout(screen).parts.keys()
     found = propose([screen, screen], [line_of("x")])
-    assert [one.source for one in found.clauses] == ["enter sends it", "I have mended it"]
+    assert [one.source for one in found.clauses] == ["ready · enter sends it", "● I have mended it."]
     asks = Screen.from_text("Your name: acme-corporation", cursor=(11, 0), size=(60, 20), cursor_visible=True)
     assert [one.source for one in propose([asks], [line_of("x")]).clauses] == ["^Your name: *$"]
 

@@ -71,7 +71,7 @@ def test_what_is_made_of_a_hit_is_evidence_and_only_a_corpus_calls_a_clause_with
     found = tune(Rule(pack, ASKS), [pack], [], [hit])
     told = {(e.mutant.name, e.mutant.change): e.broken for e in found.effects}
     assert any("as a mention: prose" in one for one in told["all_of[1]", "dropped"])
-    assert any("as a mention: answered" in one for one in told["all_of[1]", "without $"])
+    assert any("as a mention: busy below" in one for one in told["all_of[1]", "anywhere"])
     assert not any(effect.without_use for effect in found.effects)
     with_cases = tune(Rule(pack, ASKS), [pack], CASES, [hit])
     assert [mutant.name for mutant in idle_clauses(with_cases)] == ["all_of[2]", "none_of[1]"]
