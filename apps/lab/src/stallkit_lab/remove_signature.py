@@ -130,3 +130,6 @@ def _folder(pack: str) -> Path:
     if {"site-packages", "dist-packages"} & set(file.parts):
         raise ValueError(f"{file} belongs to pip, which would bring it back: name the directory of the pack's source")
     return file.parent
+
+
+remove_signature_command = remove_command  # as the verb is called until it is `pack remove`
