@@ -61,8 +61,10 @@ def tune_command(
     else:
         _print_tuning(found)
         if not cases:
-            told = f"no --corpus: judged were the examples of {rule.pack.name} and screens made of them alone, which"
-            click.echo(shown(f"{told} can show that a clause is of use, and not that it is of none"), err=True)
+            told = (
+                f"no --corpus: only the examples of {rule.pack.name} were judged, and screens made of them; they can't"
+            )
+            click.echo(shown(f"{told} show that a clause is without use"), err=True)
     name_problems(problems)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)
 
