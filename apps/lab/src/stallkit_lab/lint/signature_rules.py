@@ -20,7 +20,7 @@ from stallkit.detect.signature import Clause, CursorState, Kind, Signature, Stat
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing.example import Example, gives_way, unfound_under
-from stallkit.testing.lookalikes import in_a_terminal
+from stallkit.testing.lookalikes import in_a_terminal, made_from
 from stallkit_lab.evaluate.prediction import decided
 from stallkit_lab.lint.findings import ROLES, Finding, Level, Role, Subject, brief
 from stallkit_lab.tune import Mutant, holds, met, mutants, replaced
@@ -247,7 +247,7 @@ def _name(match: Match) -> str:
 
 
 def check_uses(subject: Subject) -> Iterator[Finding]:
-    """A finding on each clause without which every example has the same result.
+    """A finding on each clause without which every example, and all that is made of the hits, has the same result.
 
     Signatures without a hit or a miss are left to the rules on examples.
     """
@@ -256,10 +256,20 @@ def check_uses(subject: Subject) -> Iterator[Finding]:
     for signature in subject.pack.signatures:
         if signature.id in subject.unsure or not {(signature.id, True), (signature.id, False)} <= told:
             continue
+        hits = [one for one in shown if one.signature == signature.id and one.wanted]
         for mutant in mutants(signature):
-            if mutant.change == "dropped" and not _of_use(mutant, subject, shown):
+            if (
+                mutant.change == "dropped"
+                and not _of_use(mutant, subject, shown)
+                and not _of_use(mutant, subject, _made(signature, hits, subject))
+            ):
                 why = f"without {brief(mutant.clause)} every example has the same result"
                 yield subject.finding("SK205", why, signature, mutant.role, mutant.item)
+
+
+def _made(signature: Signature, hits: list[Example], subject: Subject) -> list[Example]:
+    made = (one for hit in hits for one in made_from(signature, hit))
+    return [one for one in made if met(one, subject.pack, subject.alone)]
 
 
 def _of_use(mutant: Mutant, subject: Subject, shown: list[Example]) -> bool:
