@@ -231,7 +231,7 @@ def test_a_command_that_does_not_exist_is_noticed(line: str, found: str) -> None
 @pytest.mark.parametrize("page", with_blocks("toml", "json", "python", "pycon"), ids=ids)
 def test_files_and_programs_are_well_formed(page: Path) -> None:
     for text in blocks(page, "toml"):
-        if page.parent.name != "lint":  # shows what is wrong; apps/lab/tests/lint/test_pages.py tries each
+        if page.name != "lint.md":  # shows what is wrong; apps/lab/tests/lint/test_pages.py tries each
             tomllib.loads(text)
     for text in blocks(page, "json"):
         for line in text.splitlines() if text.startswith("{") and "\n{" in text else [text]:

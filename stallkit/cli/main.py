@@ -122,7 +122,7 @@ BROUGHT_BY = {
     "stallkit-fleet": ("fleet",),
     "stallkit-lab": (
         "demo", "eval", "record", "record replay",
-        *(f"pack {verb}" for verb in ("add", "capture", "lint", "matrix", "new", "show", "try", "tune")),
+        *(f"pack {verb}" for verb in ("add", "capture", "lint", "matrix", "new", "remove", "show", "try", "tune")),
     ),
 }  # fmt: skip
 

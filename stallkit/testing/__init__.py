@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from stallkit.testing.checks import Session, Stage, check_pack, check_signal, check_signature, check_transport
     from stallkit.testing.doubles import FakeClock, StandIn
     from stallkit.testing.example import Example, examples
-    from stallkit.testing.strategies import FORMS, keys, near_misses, packs, prompt_screens, screens
+    from stallkit.testing.lookalikes import FORMS
+    from stallkit.testing.strategies import keys, near_misses, packs, prompt_screens, screens
     from stallkit.transports.memory import MemoryTransport
 
 _HOMES = {
     "stallkit.testing.checks": "Session Stage check_pack check_signal check_signature check_transport",
     "stallkit.testing.doubles": "FakeClock StandIn",
     "stallkit.testing.example": "Example examples",
-    "stallkit.testing.strategies": "FORMS keys near_misses packs prompt_screens screens",
+    "stallkit.testing.lookalikes": "FORMS",
+    "stallkit.testing.strategies": "keys near_misses packs prompt_screens screens",
     "stallkit.transports.memory": "MemoryTransport",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -14,7 +14,7 @@ built from those texts: whole, cut short, in the other case, or with lookalike c
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Collection, Sequence
+from typing import Any, Collection, Sequence
 
 from attrs import evolve, frozen
 from hypothesis import strategies as st
@@ -23,23 +23,9 @@ from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature
 from stallkit.terminal.keys import KEY_NAMES, Key, Keys
 from stallkit.terminal.screen import Screen, join_wraps
 from stallkit.terminal.text import cells
+from stallkit.testing.lookalikes import BUSY, FORMS, SCROLLBACK, Physical, fillings, forms_of, mentions
 
-_SCROLLBACK = [
-    "Reading package lists... Done",
-    "drwxr-xr-x 2 dev dev 4096 Nov  2 10:11 src",
-    "Compiled 214 files.",
-    "名前を変更しました。",
-    "café ✨ ready",
-    "  at main (src/index.js:12:3)",
-    "",
-]
-_ANSWERS: dict[Kind, list[str]] = {
-    Kind.CONFIRM: ["y", "n", "yes"],
-    Kind.SELECT: ["1", "2"],
-    Kind.TEXT: ["acme"],
-    Kind.QUESTION: ["acme"],
-}
-_BUSY = ["⠹ Building the project… (12s · esc to interrupt)", "✻ Thinking… (3s · esc to interrupt)"]
+_Bases = Sequence[tuple[Screen, ...]]
 
 
 def screens() -> st.SearchStrategy[Screen]:
@@ -50,10 +36,10 @@ def screens() -> st.SearchStrategy[Screen]:
 def prompt_screens(signature: Signature, shown: Sequence[Screen] = ()) -> st.SearchStrategy[Screen]:
     """Screens that show the signature's prompt, live, as different terminals and captures would show it.
 
-    They are made of its ``hits`` and of `shown`, such as the screens of `examples`: wrapped at other widths and joined
-    again, in colours, with blank rows below, other output above (not on the alternate screen), rows that were redrawn,
-    no-break spaces, characters without width, and with or without a known cursor.  Raises ValueError where there is no
-    screen to make them of.
+    They are made of its ``hits`` and of `shown`, such as the screens of `examples`: with other contents in the fields
+    of its dialog, wrapped at other widths and joined again, in colours, with blank rows below, other output above (not
+    on the alternate screen), rows that were redrawn, no-break spaces, characters without width, and with or without a
+    known cursor.  Raises ValueError where there is no screen to make them of.
     """
     return _prompt_screens(_bases(signature, shown))
 
@@ -72,8 +58,7 @@ def near_misses(
     if unknown:
         raise ValueError(f"unknown forms {sorted(unknown)}: {', '.join(FORMS)} are known")
     bases = _bases(signature, shown)
-    at_cursor = any(clause.where == "prompt_line" for clause in signature.all_of)
-    wanted = [form for form in FORMS if (not forms or form in forms) and (at_cursor or form != "answered")]
+    wanted = [form for form in forms_of(signature) if not forms or form in forms]
     if not wanted:
         raise ValueError(f"{signature.id} is not a prompt at the cursor: nothing shows that it was answered")
     return _near_misses(signature, bases, wanted)
@@ -96,7 +81,7 @@ def packs() -> st.SearchStrategy[Pack]:
 @st.composite
 def _screens(draw: st.DrawFn) -> Screen:
     pieces = st.one_of(
-        st.sampled_from([*WORDS, *_SCROLLBACK, *_BUSY, "Proceed? [y/N] ", "❯ 1. Yes", "Password: ", "│", "─" * 20]),
+        st.sampled_from([*WORDS, *SCROLLBACK, *BUSY, "Proceed? [y/N] ", "❯ 1. Yes", "Password: ", "│", "─" * 20]),
         st.sampled_from(["\n", "\n", "\n", "\r", "\t", "\x1b[1m", "\x1b[2K", "\x1b]0;title\x07", "\x9b", "\x00"]),
         st.text(max_size=8),
     )
@@ -110,11 +95,11 @@ def _screens(draw: st.DrawFn) -> Screen:
 
 
 @st.composite
-def _prompt_screens(draw: st.DrawFn, bases: Sequence[Screen]) -> Screen:
-    base = draw(st.sampled_from(bases))
+def _prompt_screens(draw: st.DrawFn, bases: _Bases) -> Screen:
+    base = draw(st.sampled_from(draw(st.sampled_from(bases))))
     shown = Physical.of(base)
     if base.alternate is not True:
-        above = draw(st.lists(st.sampled_from(_SCROLLBACK), max_size=5))
+        above = draw(st.lists(st.sampled_from(SCROLLBACK), max_size=5))
         shown = shown.under([*above, ""] if above else [])
     if base.cursor is None and draw(st.booleans()):
         shown = shown.with_cursor_behind()
@@ -122,48 +107,15 @@ def _prompt_screens(draw: st.DrawFn, bases: Sequence[Screen]) -> Screen:
     return draw(dressed(shown))
 
 
-def _quoted(lines: list[str]) -> list[str]:
-    quotes = [f'The screen read "{line.strip()}" and it went on by itself.' for line in lines]
-    return ["Here is what happened before:", "", *quotes]
-
-
-def _in_code(lines: list[str]) -> list[str]:
-    return ["The manual shows this:", "", "```", *lines, "```", "", "That is all there is to it."]
-
-
-def _in_diff(sign: str) -> Callable[[list[str]], list[str]]:
-    return lambda lines: ["@@ -12,4 +12,4 @@", " before", *(sign + line for line in lines), " after"]
-
-
 @st.composite
-def _near_misses(draw: st.DrawFn, signature: Signature, bases: Sequence[Screen], forms: Sequence[str]) -> Screen:
-    base = draw(st.sampled_from(bases))
-    form = draw(st.sampled_from(forms))
-    lines = [line.rstrip() for line in base.lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    if form == "answered":
-        prompt = base.prompt_line
-        answer = draw(st.sampled_from(_ANSWERS.get(signature.kind or Kind.TUI, [""])))
-        typed = prompt.text if prompt.text.endswith(" ") or not answer else prompt.text + " "
-        below = draw(st.sampled_from([["Setting up acme (4.2) ...", "Done."], ["Installed 12 packages."]]))
-        made = [*lines[: prompt.row], typed + answer, *below]
-    elif form == "busy below":
-        made = [*lines, "", draw(st.sampled_from(_BUSY))]
-    else:
-        ink = [line for line in lines if line.strip()]
-        diff = _in_diff(draw(st.sampled_from("+- ")))
-        made = {"prose": _quoted, "code block": _in_code, "diff": diff}[form](ink)
-    shown = Physical(tuple(made), None)
-    shown = shown.with_cursor_behind() if form == "busy below" else shown.with_cursor_below()
-    return draw(dressed(evolve(shown, visible=True)))  # a printed text has the cursor visible after it
+def _near_misses(draw: st.DrawFn, signature: Signature, bases: _Bases, forms: Sequence[str]) -> Screen:
+    base = draw(st.sampled_from(draw(st.sampled_from(bases))))
+    return draw(dressed(draw(st.sampled_from(mentions(signature, base, draw(st.sampled_from(forms)))))))
 
 
-FORMS = ("prose", "code block", "diff", "answered", "busy below")
-
-
-def _bases(signature: Signature, shown: Sequence[Screen]) -> list[Screen]:
-    bases = [*map(Screen.from_text, signature.hits), *shown]
+def _bases(signature: Signature, shown: Sequence[Screen]) -> _Bases:
+    """Each screen with its fillings, which are made here: while Hypothesis draws no other thread may run."""
+    bases = [fillings(signature, base) for base in (*map(Screen.from_text, signature.hits), *shown)]
     if not bases:
         raise ValueError(f"{signature.id} has no hits: give the screens that show it")
     return bases
@@ -176,52 +128,6 @@ _NOISE = ["\x1b[0m", "\x1b[1;31m", "\x1b[38;5;12m", "\x1b[48;2;1;2;3m", "\x9b7m"
 _NOISE += ["\ufe0f", "\u200b", "\u2060"]
 _WIDTHS = [None, None, 10, 20, 40, 80, 132]
 _REDRAWS = ["Loading 12%\r\x1b[2K", "\x1b[32m⠹\x1b[0m\r\x1b[2K", "old text that was longer than what came\x1b[2K\r"]
-
-
-@frozen
-class Physical:
-    """Lines and the cursor in them (column, row), before a terminal wraps and colours them."""
-
-    lines: tuple[str, ...]
-    cursor: tuple[int, int] | None
-    visible: bool | None = None
-    columns: int | None = None
-    rows: int = 0
-    title: str | None = None
-    alternate: bool | None = None
-
-    @classmethod
-    def of(cls, screen: Screen) -> Physical:
-        """What a screen shows."""
-        cursor, size = screen.cursor, screen.size
-        missing = cursor.row + 1 - len(screen.lines) if cursor else 0  # rows that a capture left out at its end
-        return cls(
-            (*screen.lines, *[""] * missing),
-            (cursor.column, cursor.row) if cursor else None,
-            cursor.visible if cursor else None,
-            size.columns if size else None,
-            size.rows if size else 0,
-            screen.title,
-            screen.alternate,
-        )
-
-    def under(self, lines: Sequence[str]) -> Physical:
-        """A copy with lines above it."""
-        cursor = self.cursor and (self.cursor[0], self.cursor[1] + len(lines))
-        return evolve(self, lines=(*lines, *self.lines), cursor=cursor)
-
-    def above(self, lines: Sequence[str]) -> Physical:
-        """A copy with lines below it."""
-        return evolve(self, lines=(*self.lines, *lines))
-
-    def with_cursor_behind(self) -> Physical:
-        """A copy with the cursor after its last line that is not blank."""
-        row = max((number for number, line in enumerate(self.lines) if line.strip()), default=0)
-        return evolve(self, cursor=(cells(self.lines[row]) if self.lines else 0, row))
-
-    def with_cursor_below(self) -> Physical:
-        """A copy with the cursor at the start of a new line."""
-        return evolve(self, lines=(*self.lines, ""), cursor=(0, len(self.lines)), visible=True)
 
 
 @st.composite
@@ -244,9 +150,7 @@ def dressed(draw: st.DrawFn, shown: Physical) -> Screen:
     redrawn = draw(st.lists(st.tuples(st.integers(0, len(lines) - 1), st.sampled_from(_REDRAWS)), max_size=2))
     for row, before in redrawn if lines else []:
         dirty[row] = before + dirty[row]
-    size = (shown.columns, max(shown.rows, len(lines))) if shown.columns else None
-    text = "\n".join(dirty) + "\n"  # as a capture ends: the last newline is not a row
-    return Screen.from_text(text, cursor, size, shown.visible, shown.title, shown.alternate)
+    return evolve(shown, lines=tuple(dirty), cursor=cursor).screen()
 
 
 def _wrapped_and_joined(lines: Sequence[str], cursor: tuple[int, int], width: int) -> tuple[list[str], tuple[int, int]]:

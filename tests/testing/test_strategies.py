@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from stallkit.detect.dialog import Dialog
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.packs.registry import load_pack
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
 from stallkit.testing import FORMS, examples, keys, near_misses, packs, prompt_screens, screens
+from stallkit.testing.lookalikes import fillings
 
 ASK = Signature(
     id="ask", title="acme asks", state="waiting", kind="confirm",  # type: ignore[arg-type]
@@ -69,6 +71,38 @@ def test_each_form_tells_a_careless_signature_from_a_careful_one(form: str) -> N
     assert "Deploy to" in found.text
     with pytest.raises(NoSuchExample):
         find(mentioned, lambda screen: detects(Pack("acme", signatures=[ASK]), ASK, screen), settings=SAME)  # type: ignore[arg-type]
+
+
+def tank(number: str, side: str = "") -> Signature:
+    """A prompt whose pattern takes these numbers; with a side it is drawn in a box."""
+    row = "Tank 4 holds 11 litres. Drain it? [y/n] "
+    asks = Dialog(["Tank {tank} holds {litres} litres. Drain it? [y/n]"], "any", {"tank": "number", "litres": "number"})
+    clause = Clause(pattern=rf"^Tank {number} holds \d+ litres", where="tail(3)" if side else "prompt_line")  # type: ignore[arg-type]
+    return Signature(
+        id="tank", title="", state="waiting", kind="confirm", all_of=[clause], dialog=asks,  # type: ignore[arg-type]
+        hits=[row if not side else f"{side} {row} {side}"],  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_a_pattern_of_the_captured_words_alone_is_found_to_be_narrow() -> None:
+    narrow, wide = tank("[14]+"), tank(r"\d+")
+    missed = find(prompt_screens(narrow), lambda screen: not detects(Pack("p", signatures=[narrow]), narrow, screen))  # type: ignore[arg-type]
+    assert "holds 11 litres" in missed.text and "Tank 4" not in missed.text
+    with pytest.raises(NoSuchExample):
+        find(
+            prompt_screens(wide), lambda screen: not detects(Pack("p", signatures=[wide]), wide, screen), settings=SAME
+        )  # type: ignore[arg-type]
+
+
+def test_other_contents_leave_the_sides_of_a_box_and_the_cursor_where_they_belong() -> None:
+    at_end = Screen.from_text(tank("4").hits[0], cursor=(40, 0), size=(80, 24), cursor_visible=True)
+    for filled in fillings(tank("4"), at_end)[1:]:
+        assert filled.cursor is not None and filled.cursor.column == len(filled.lines[0].rstrip()) + 1
+    boxed = tank("4", "│")
+    base = Screen.from_text(boxed.hits[0].replace("] ", "]   "))
+    rows = {filled.lines[0] for filled in fillings(boxed, base)}
+    assert len(rows) == 7, "three numbers in each of two fields, and as it was"
+    assert {(len(row), row[-1]) for row in rows} == {(len(base.lines[0]), "│")}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stallkit_lab.capture import captured
+from stallkit_lab.capture import at_rest, captured
 
 from stallkit.evidence.snapshot import KernelFacts, ProcessFacts, Snapshot, TtyFacts
 from stallkit.packs.screenfile import parse_screen
@@ -20,6 +20,25 @@ SCREENS = st.builds(
     st.none() | st.booleans(),
     st.none() | st.text(max_size=9),
 )
+
+
+class Moving:
+    """A session that shows another number at each look, until it rests at the last one."""
+
+    target = "moving"
+
+    def __init__(self, last: int) -> None:
+        self.last, self.looks = last, 0
+
+    def capture(self) -> Snapshot:
+        self.looks += 1
+        return Snapshot(screen=Screen.from_text(f"at {min(self.looks, self.last)} %"), alive=True)
+
+
+def test_a_screen_that_moves_is_taken_as_it_stands_after_a_few_looks() -> None:
+    moving, resting = Moving(1_000), Moving(1)
+    assert at_rest(moving).screen.text.strip() == "at 3 %"  # type: ignore[arg-type]
+    assert at_rest(resting).screen.text.strip() == "at 1 %" and resting.looks == 2  # type: ignore[arg-type]
 
 
 @settings(deadline=None)

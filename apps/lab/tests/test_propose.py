@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from stallkit_lab.propose import propose
 
 from stallkit.detect.engine import Engine
+from stallkit.detect.layout import read_layout
 from stallkit.detect.signature import Clause, Pack, Signature
 from stallkit.terminal.screen import Screen
 from stallkit.testing import screens
@@ -71,6 +72,18 @@ def test_a_hidden_cursor_says_dialog_and_is_part_of_the_signature() -> None:
     found = propose([menu(12, "/var/log", True), menu(3, "/srv", True)], [line_of("x")])
     assert [one.where for one in found.clauses] == ["prompt_line"]
     assert found.cursor == "any"
+
+
+def test_what_a_person_said_or_types_over_is_no_part_of_it() -> None:
+    rule = "─" * 40
+    box = f"{rule}\n> Type your message here\n{rule}\n  ready · enter sends it"
+    rests = f"> please fix the parser\n\n● I have mended it.\n\n{box}"
+    screen = Screen.from_text(rests, cursor=(2, 5), size=(60, 20), cursor_visible=True)
+    assert {"person", "composer"} <= read_layout(screen).parts.keys()
+    found = propose([screen, screen], [line_of("x")])
+    assert [one.source for one in found.clauses] == ["ready · enter sends it", "● I have mended it."]
+    asks = Screen.from_text("Your name: acme-corporation", cursor=(11, 0), size=(60, 20), cursor_visible=True)
+    assert [one.source for one in propose([asks], [line_of("x")]).clauses] == ["^Your name: *$"]
 
 
 def test_what_others_show_as_well_is_backed_by_what_they_do_not() -> None:

@@ -9,6 +9,7 @@ from stallkit_lab.tune import idle_clauses, mutants, replaced, tune
 from strategies import Case as Packs
 from strategies import cases as packs_and_screens
 
+from stallkit.detect.dialog import Dialog
 from stallkit.detect.engine import Engine, Rule
 from stallkit.detect.signature import Clause, Kind, Pack, Signature, State
 from stallkit.evidence.snapshot import Snapshot
@@ -55,6 +56,33 @@ def test_an_example_makes_a_clause_useful() -> None:
     found = tune(rule(), [rule().pack], CASES, [miss])
     assert "none_of[2]" not in [mutant.name for mutant in idle_clauses(found)]
     assert [e.broken for e in found.effects if e.mutant.name == "none_of[2]"] == [("ask misses[1]",)]
+
+
+ASKS = Signature(
+    id="asks", title="", state="waiting", kind="confirm", hits=["Deploy to staging? [y/n] "],
+    all_of=[Clause(pattern=r"^Deploy to \S+\? \[y/n\] *$", where="prompt_line"), "staging"],
+    none_of=[Clause(text="Never seen")], dialog=Dialog(["Deploy to {place}? [y/n]"], "any", {"place": "word"}),
+)  # fmt: skip
+
+
+def test_what_is_made_of_a_hit_is_evidence_and_only_a_corpus_calls_a_clause_without_use() -> None:
+    hit = Example("asks", "hits[1]", Screen.from_text(ASKS.hits[0]), wanted=True)
+    pack = Pack("acme", signatures=[ASKS])
+    found = tune(Rule(pack, ASKS), [pack], [], [hit])
+    told = {(e.mutant.name, e.mutant.change): e.broken for e in found.effects}
+    assert any("as a mention: prose" in one for one in told["all_of[1]", "dropped"])
+    assert any("as a mention: busy below" in one for one in told["all_of[1]", "anywhere"])
+    assert not any(effect.without_use for effect in found.effects)
+    with_cases = tune(Rule(pack, ASKS), [pack], CASES, [hit])
+    assert [mutant.name for mutant in idle_clauses(with_cases)] == ["all_of[2]", "none_of[1]"]
+
+
+def test_a_screen_without_a_label_counts_for_what_changes_alone() -> None:
+    unknown = Case("shot", "acme", Snapshot(screen=Screen.from_text("Deploying")), Label(State.UNKNOWN))
+    found = tune(rule(), [rule().pack], [CASES[0], unknown])
+    (dropped,) = [e for e in found.effects if (e.mutant.name, e.mutant.change) == ("all_of[2]", "dropped")]
+    assert dropped.changed == ("shot",)
+    assert (found.state.precision, dropped.state.precision, dropped.wrong_keys) == (1.0, 1.0, 0)
 
 
 def test_mutants_keep_the_tier_and_the_only_clause() -> None:

@@ -22,12 +22,12 @@ from stallkit.transports.base import Transport, look
 from stallkit_lab.record.mask import mask
 from stallkit_lab.record.recording import new_file, read_marker
 
-_GAP_S = 0.3  # between two looks, as in a check
-_LOOKS = 10
+_GAP_S = 0.25  # between two looks
+_LOOKS = 2  # after the first one, at a screen that moves
 
 
 def at_rest(transport: Transport) -> Snapshot:
-    """A look at the session once its screen rests, with the kernel's facts; the last look if it never rests.
+    """A look at the session once its screen rests, with the kernel's facts; at one that moves what stands after 0.5 s.
 
     Raises what the transport raises.
     """

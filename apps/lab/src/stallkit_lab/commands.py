@@ -16,6 +16,7 @@ COMMANDS = CommandSet(
         "pack lint": "stallkit_lab.cli.lint_command:lint_command",
         "pack matrix": "stallkit_lab.matrix:matrix_command",
         "pack new": "stallkit_lab.new_pack:new_command",
+        "pack remove": "stallkit_lab.remove_signature:remove_command",
         "pack show": "stallkit_lab.portrait:show_command",
         "pack try": "stallkit_lab.try_pattern:try_command",
         "pack tune": "stallkit_lab.cli.tune_command:tune_command",

@@ -1,7 +1,8 @@
 """Clauses for a signature, proposed from captured screens.  Pure.
 
 They are made of text that is in all captures of one state, in none of the others, and is not a number, path, date or
-name.  At the cursor that is one pattern over the whole prompt line, in a dialog up to three literals.
+name, nor what a person said or may write over: their message, a composer's text, a placeholder.  At the cursor that is
+one pattern over the whole prompt line, in a dialog up to three literals.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Collection, Iterator, Sequence
 
 from attrs import frozen
 
+from stallkit.detect.layout import read_layout
 from stallkit.detect.matcher import Budget, find
 from stallkit.detect.signature import Clause, CursorState
 from stallkit.errors import Portable
@@ -74,7 +76,7 @@ def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Col
     else:
         clauses = line
     if not clauses:
-        raise ValueError("nothing on it is stable: only numbers, paths, names, or single words")
+        raise ValueError("nothing on it is stable: only numbers, paths, names, single words, or what a person wrote")
     if alike := _held_by(clauses, others):
         raise NotTold(alike)
     cursor = CursorState.HIDDEN if drawn else CursorState.ANY
@@ -90,6 +92,18 @@ def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequen
         yield "no text at the cursor is stable: a text that quotes the dialog may match as well"
     elif any(screen.cursor is None for screen in screens):
         yield "a capture has no cursor: its last line is taken as the prompt"
+
+
+def _own_lines(screen: Screen) -> list[str]:
+    """The program's own lines: empty where a person's words stand, or a text that gives way to what is typed."""
+    layout = read_layout(screen)
+    lines = [*screen.lines, *[""] * (screen.prompt_line.row + 1 - len(screen.lines))]
+    for row in (*layout.parts.get("person", ()), *layout.parts.get("composer", ())):
+        lines[row] = ""
+    if screen.cursor is not None and screen.cursor.visible:  # a placeholder stands behind it
+        row = screen.prompt_line.row
+        lines[row] = lines[row] and screen.prompt_line.text
+    return lines
 
 
 def _pieces_of(names: Collection[str]) -> re.Pattern[str]:
@@ -119,6 +133,8 @@ def _merged(left: list[str], right: list[str]) -> list[str]:
 
 def _prompt_pattern(screens: Sequence[Screen], pieces: re.Pattern[str]) -> Clause | None:
     """The whole prompt line as a pattern that ends at the cursor; None where too little of it is stable."""
+    if not all(_own_lines(screen)[screen.prompt_line.row] for screen in screens):
+        return None
     lines = [_cut(screen.prompt_line.text.rstrip(), pieces) for screen in screens]
     common = reduce(_merged, lines)
     stable = "".join(piece for piece in common if piece not in (_GAP, _GAPS))
@@ -137,7 +153,7 @@ def _literals(screens: Sequence[Screen], others: Sequence[Screen], pieces: re.Pa
     """The longest stable runs, one of a line, in the lowest part of the screen that holds them everywhere."""
     first, *rest = screens
     found: list[tuple[int, int, str]] = []
-    for row, line in enumerate(first.lines):
+    for row, line in enumerate(_own_lines(first)):
         runs = _runs(_in_all(_cut(line, pieces), rest, pieces))
         fresh = [run for run in runs if not any(run in other.text for other in others)]
         if fresh:
@@ -159,7 +175,7 @@ def _fewest(texts: Sequence[str], others: Sequence[Screen]) -> Sequence[str]:
 
 def _in_all(cut: list[str], rest: Sequence[Screen], pieces: re.Pattern[str]) -> list[str]:
     for screen in rest:
-        lines = [_cut(line, pieces) for line in screen.lines if line.strip()]
+        lines = [_cut(line, pieces) for line in _own_lines(screen) if line.strip()]
         like = partial(_likeness, cut)
         best = max(lines, key=like, default=[])
         if not best or like(best) < _ALIKE:

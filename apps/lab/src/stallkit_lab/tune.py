@@ -1,7 +1,8 @@
 """What each clause of a signature does: drop or loosen one at a time, judge again, count the changes.
 
 Mutants are pure values.  A case is judged again only where the signature holds, before or after: elsewhere nothing can
-change.
+change.  The examples of the pack count, and what `stallkit.testing` makes of the hits: the prompt in another
+dress and with other contents, and texts that only mention it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from attrs import evolve, field, frozen
 
 from stallkit.detect.engine import Engine, Match, Rule, try_rule
 from stallkit.detect.matcher import Budget
-from stallkit.detect.signature import Clause, Pack, Signature
+from stallkit.detect.signature import Clause, Pack, Signature, State
 from stallkit.terminal.screen import Screen
 from stallkit.testing import Example
+from stallkit.testing.lookalikes import made_from
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate.evaluation import Cells
 from stallkit_lab.evaluate.prediction import Prediction, decided, judge_case
@@ -44,7 +46,8 @@ class Effect:
 
     `adds` is what the original clause adds to the precision of the signature's state, `costs` what it costs in recall;
     None where there is nothing to divide by.  `changed` are the ids of cases with another state, kind,
-    certainty, signature or key.
+    certainty, signature or key, `broken` the examples that are no longer met.  `without_use`: there were cases, and
+    nothing at all changed.
     """
 
     mutant: Mutant
@@ -54,11 +57,7 @@ class Effect:
     wrong_keys: int
     changed: tuple[str, ...]
     broken: tuple[str, ...]
-
-    @property
-    def without_use(self) -> bool:
-        """Whether nothing at all changed."""
-        return not self.changed and not self.broken
+    without_use: bool
 
     def as_object(self) -> dict[str, Any]:
         """As ``stallkit pack tune --json`` prints it."""
@@ -130,14 +129,17 @@ def tune(
     examples: Sequence[Example] = (),
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Tuning:
-    """The effect of every mutant of a signature on cases, and on the examples of its pack.
+    """The effect of every mutant of a signature on cases, on the examples of its pack, and on what is made of its hits.
 
-    `tell` is called with how many mutants are done, of how many.
+    A case of the state ``unknown`` has no label: it counts for what changes, and not in the figures.  `tell` is called
+    with how many mutants are done, of how many.
     """
     engine = Engine(packs)
     before = [judge_case(case, engine) for case in cases]
     held = [holds(rule, case.snapshot.screen) for case in cases]
-    shown = [(example, holds(rule, example.screen), met(example, rule.pack, engine)) for example in examples]
+    hits = (one for one in examples if one.signature == rule.signature.id and one.wanted and not one.todo)
+    told = [*examples, *(made for hit in hits for made in made_from(rule.signature, hit))]
+    shown = [(example, holds(rule, example.screen), met(example, rule.pack, engine)) for example in told]
     state = _cells(rule.signature, before)
     effects = []
     todo = list(mutants(rule.signature))
@@ -166,6 +168,7 @@ def tune(
                 wrong_keys=_wrong_keys(after),
                 changed=tuple(moved),
                 broken=tuple(broken),
+                without_use=bool(cases) and not moved and not broken,
             )
         )
     tell(len(todo), len(todo))
@@ -180,7 +183,7 @@ def idle_clauses(tuning: Tuning) -> tuple[Mutant, ...]:
 
 def _looser(clause: Clause) -> Iterator[tuple[Change, Clause]]:
     if clause.where not in ("screen", "title"):
-        yield "anywhere", evolve(clause, where="screen")
+        yield "anywhere", evolve(clause, where="screen", begins="", ends="")
     if clause.pattern is not None:
         yield from _without_anchors(clause, clause.pattern)
     elif len(words := (clause.text or "").split(" ")) > 1:
@@ -223,7 +226,8 @@ def _is(match: Match | None, pack: Pack, signature: Signature) -> bool:
 
 
 def _cells(signature: Signature, predictions: Iterable[Prediction]) -> Cells:
-    return Cells.count((one.true_state is signature.state, one.state is signature.state) for one in predictions)
+    labelled = (one for one in predictions if one.true_state is not State.UNKNOWN)
+    return Cells.count((one.true_state is signature.state, one.state is signature.state) for one in labelled)
 
 
 def _judged(one: Prediction) -> tuple[object, ...]:
@@ -231,7 +235,7 @@ def _judged(one: Prediction) -> tuple[object, ...]:
 
 
 def _wrong_keys(predictions: Iterable[Prediction]) -> int:
-    return sum("wrong" in one.pressed for one in predictions)
+    return sum("wrong" in one.pressed for one in predictions if one.true_state is not State.UNKNOWN)
 
 
 def _less(one: float | None, other: float | None) -> float | None:

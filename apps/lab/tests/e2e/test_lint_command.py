@@ -101,10 +101,20 @@ def test_a_narrow_terminal_cuts_no_figure_of_tune_off() -> None:
         subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": columns})
         for columns in ("200", "30")
     )
-    assert "no --corpus: only the examples of shell_yn were judged" in wide.stderr
+    assert "no --corpus: only the examples of shell_yn were judged" in wide.stderr and "without use" not in wide.stdout
     rows = [line.split() for line in wide.stdout.splitlines() if line.startswith("all_of[")]
     assert rows
     assert [line.split() for line in narrow.stdout.splitlines() if line.startswith("all_of[")] == rows
+
+
+def test_tune_takes_a_folder_of_captures_without_a_label(tmp_path: Path) -> None:
+    (tmp_path / "asks.txt").write_text("Type 'yes' to continue: ")
+    (tmp_path / "prints.txt").write_text("It printed: type 'yes' to continue")
+    done = stallkit("pack", "tune", "shell_yn:typed_yes", "--corpus", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["cases"], told["precision"], told["recall"], told["wrong_keys"]) == (2, None, None, 0)
+    assert not any(one["without_use"] for one in told["effects"] if one["changed"] or one["broken"])
 
 
 def test_tune_names_lines_that_it_cannot_read(tmp_path: Path) -> None:
@@ -121,7 +131,7 @@ def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> 
     done = stallkit("pack", "lint", "--fast", str(pack), str(other))
     assert (done.returncode, done.stdout.count("0 errors")) == (0, 2)
     page = stallkit("pack", "lint", "--explain", "sk105")
-    assert page.returncode == 0 and page.stdout.startswith("# SK105: ") and "Passes:" in page.stdout
+    assert page.returncode == 0 and page.stdout.startswith("## SK105: ") and "# wrong" in page.stdout
     assert stallkit("pack", "lint", "--explain", "SK999").returncode == 64
     for words in (["lint"], ["lint", "--all", str(pack)], ["lint", "no_such_pack"], ["tune", "no:such"]):
         done = stallkit(*words)

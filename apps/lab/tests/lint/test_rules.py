@@ -66,6 +66,10 @@ def test_what_implies_what() -> None:
     assert not implies(Clause(pattern="x$", where="prompt_line"), Clause(pattern="x$"))
 
 
+def at_cursor(pattern: str) -> Clause:
+    return Clause(pattern=pattern, where="prompt_line")
+
+
 GUARDS: list[tuple[dict[str, Any], list[str]]] = [
     ({}, ["SK206"]),
     ({"first_because": " "}, ["SK206"]),  # a blank is no reason
@@ -84,6 +88,35 @@ def test_what_is_tried_before_what_may_be_dismissed_says_why() -> None:
         found = [one for one in lint(pack, thorough=False).findings if one.code == "SK206"]
         assert [one.code for one in found] == told, guard
         assert {one.signature for one in found} <= {"guard"}, guard
+
+
+APART: list[tuple[dict[str, Any], dict[str, Any], bool]] = [  # two signatures, and whether a screen may show both
+    ({"all_of": [at_cursor(r"^Tank \d+ holds")]}, {"all_of": [at_cursor("^Delete it")]}, False),
+    ({"all_of": [at_cursor(r"\[y/N\]: *$")]}, {"all_of": [at_cursor(r"\[yes/no\] ?$")]}, False),
+    ({"all_of": [at_cursor("^Tank")]}, {"all_of": [at_cursor("^Tan")]}, True),
+    ({"all_of": [at_cursor("(?:^Tank|x)")]}, {"all_of": [at_cursor("^Delete")]}, True),
+    (
+        {"all_of": [at_cursor("^TANK")]},
+        {"all_of": [Clause(pattern="^tank", where="prompt_line", ignore_case=True)]},
+        True,
+    ),
+    ({"all_of": [Clause(pattern="^a$")]}, {"all_of": [Clause(pattern="^b$")]}, True),  # two rows of one screen
+    ({"all_of": ["a"], "none_of": ["Delete"]}, {"all_of": ["Delete it"]}, False),
+    ({"all_of": ["a"], "cursor": "hidden"}, {"all_of": ["b"], "cursor": "seen"}, False),
+    ({"all_of": ["a"], "cursor": "hidden"}, {"all_of": ["b"], "cursor": "visible"}, True),  # an unknown one fits both
+]
+
+
+def test_an_order_is_asked_for_only_where_two_can_meet() -> None:
+    rest: dict[str, Any] = {"title": "", "state": "waiting", "kind": "confirm", "tier": "dialog"}
+    wrong = []
+    for one, two, meet in APART:
+        first = Signature(id="first", **{**rest, **one})
+        last = Signature(id="last", dismissal=Dismissal(keys="y"), **{**rest, **two})
+        found = [one.code for one in lint(Pack("p", signatures=[first, last]), thorough=False).findings]
+        if ("SK206" in found) is not meet:
+            wrong.append((one, two))
+    assert wrong == []
 
 
 def test_the_default_is_read_from_the_screen() -> None:

@@ -15,7 +15,7 @@ from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed
 from stallkit_lab.corpus_lines import Case
 from stallkit_lab.evaluate import corpus
-from stallkit_lab.lint.findings import Finding, Level, page_of
+from stallkit_lab.lint.findings import Finding, Level, section_of
 from stallkit_lab.lint.runner import Count, Linted, lint_installed, lint_path
 from stallkit_lab.messages import name_problems, number
 
@@ -26,7 +26,7 @@ _NAMED = 4  # programs of a form, by name
 @click.argument("packs", metavar="[PACK...]", nargs=-1, type=PACK)
 @click.option("--explain", "code", metavar="CODE", help="Say what a finding means, and what to do.")
 @click.option("--all", "every", is_flag=True, help="Lint every installed pack.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/index.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint.md).")
 @click.option("--fast", is_flag=True, help="Do not ask recheck about runaway patterns, which takes longest.")
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
@@ -72,10 +72,10 @@ def lint_command(
 
 def _explain(code: str) -> None:
     try:
-        page = page_of(code)
+        section = section_of(code)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    click.echo(page, nl=False)
+    click.echo(section, nl=False)
 
 
 def _one(pack: str, fast: bool, cases: Sequence[Case]) -> Linted:

@@ -22,30 +22,34 @@ from stallkit_lab.tune import Effect, Tuning, tune
 _WIDEST = 1000  # columns: every table is narrower
 
 
-@click.command("tune", short_help="Try to drop or loosen each clause of a signature.")
+@click.command("tune")
 @click.argument("signature", metavar="PACK:ID", type=SIGNATURE)
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
-    help="Labelled cases to judge: .jsonl, .cast, .txt, or a folder; may be repeated.",
+    help="Screens to judge: a folder of .txt, .jsonl or .cast, or one such file; may be repeated.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint/tune.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint.md).")
 @click.pass_context
 def tune_command(
     ctx: click.Context, signature: str, more: tuple[Path, ...], paths: tuple[Path, ...], as_json: bool
 ) -> None:
     """Drop or loosen each clause of an installed signature, and count what that changes.
 
-    Without --corpus only the pack's own examples are judged.
+    The pack's own examples count, and screens made of the signature's hits: the prompt in another dress, with other
+    contents in its fields, and texts that only mention it.  Of screens without a label it says whether their verdict
+    changes.
 
     \b
     Exit codes: 0; 7 a case cannot be read; 1 operational error; 64 usage.
-    Example:    stallkit pack tune shell_yn:yes_no --corpus corpus.jsonl
+    Example:    stallkit pack tune shell_yn:yes_no --corpus screens/
     """
     engine = installed_engine()
     rule = _rule(signature, engine)
     problems: list[StallkitError] = []
-    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems)]
+    skipped: list[str] = []
+    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems, skipped)]
+    cases += corpus.unlabelled(skipped)
     begun = time.monotonic()
     with progress(f"tune {rule.name}") as tell:
         found = tune(
@@ -57,8 +61,10 @@ def tune_command(
     else:
         _print_tuning(found)
         if not cases:
-            told = f"no --corpus: only the examples of {rule.pack.name} were judged; precision and recall are unknown"
-            click.echo(shown(told), err=True)
+            told = (
+                f"no --corpus: only the examples of {rule.pack.name} were judged, and screens made of them; they can't"
+            )
+            click.echo(shown(f"{told} show that a clause is without use"), err=True)
     name_problems(problems)
     ctx.exit(Exit.FINDINGS if problems else Exit.OK)
 

@@ -20,15 +20,17 @@ Item = Line | Case
 _SUFFIXES = (".jsonl", ".cast", ".txt")
 
 
-def load(path: str | Path, problems: list[StallkitError] | None = None) -> Iterator[Case]:
-    """The cases of a corpus, in order; those that cannot be read are added to `problems`.
+def load(
+    path: str | Path, problems: list[StallkitError] | None = None, skipped: list[str] | None = None
+) -> Iterator[Case]:
+    """The cases of a corpus, in order; those that cannot be read are added to `problems`; `skipped` as of `items`.
 
     Without such a list the first one is raised: OSError, or StoreError naming file and line.
     """
     found: list[StallkitError] = [] if problems is None else problems
     if problems is None:
         Path(path).stat()
-    for item in items(path, found):
+    for item in items(path, found, skipped):
         try:
             if problems is None and found:
                 raise found[0]
@@ -70,6 +72,14 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
             problems.append(StoreError("corpus", str(file), why, "check that it exists and can be read"))
         except StallkitError as error:
             problems.append(error)
+
+
+def unlabelled(files: Sequence[str]) -> Iterator[Case]:
+    """The screen files among those that were skipped, as cases of the state ``unknown``."""
+    for file in files:
+        if file.endswith(".txt"):
+            found = read_screen(Path(file))
+            yield Case(file, str(found.front.get("program", "")), found.snapshot(target=file), Label(State.UNKNOWN))
 
 
 def count(path: str | Path) -> int:

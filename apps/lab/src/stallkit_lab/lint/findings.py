@@ -5,6 +5,7 @@ The subject is a pack, the place of each part in its file, its screens, and the 
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from functools import cached_property
 from importlib import resources
@@ -20,6 +21,7 @@ from stallkit.errors import PackFormatError
 from stallkit.testing.example import Example, Place, entries, inline
 from stallkit.toml_file import Lines
 
+_PAGE = "docs/lint.md"
 _BRIEF = 60  # characters of a clause in a message, which also has its line
 
 
@@ -41,12 +43,13 @@ class Code:
 
     @property
     def page(self) -> str:
-        """The page that explains it, from the root of the repository."""
-        return f"docs/lint/{self.id}.md"
+        """Where it is explained, from the root of the repository."""
+        anchor = re.sub(r"[^\w -]", "", f"{self.id} {self.title}".lower()).replace(" ", "-")
+        return f"{_PAGE}#{anchor}"
 
     @property
     def explain(self) -> str:
-        """The command that shows that page."""
+        """The command that shows that section."""
         return f"stallkit pack lint --explain {self.id}"
 
 
@@ -158,22 +161,23 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(set(findings), key=lambda one: (one.file, one.line or 0, one.code, one.message)))
 
 
-# --- the page of each code ---
+# --- what is said of each code ---
 
 
-def page_of(code: str) -> str:
+def section_of(code: str) -> str:
     """What a finding of this code means and what to do, in Markdown.  Raises ValueError for an unknown code.
 
-    >>> page_of("sk105").splitlines()[0]
-    '# SK105: nothing that must be on the screen'
+    >>> section_of("sk105").splitlines()[0]
+    '## SK105: nothing that must be on the screen'
     """
     code = code.upper()
     if code not in CODES:
         raise ValueError(f"there is no finding {code!r}: the codes are {', '.join(CODES)}")
-    installed = resources.files("stallkit_lab") / "lint_pages" / f"{code}.md"
-    if installed.is_file():
-        return installed.read_text(encoding="utf-8")
-    return (Path(__file__).parents[5] / CODES[code].page).read_text(encoding="utf-8")
+    page: Traversable = resources.files("stallkit_lab") / "lint.md"
+    if not page.is_file():
+        page = Path(__file__).parents[5] / _PAGE
+    start, end = f"## {code}: ", "\n## "
+    return start + page.read_text(encoding="utf-8").partition(start)[2].partition(end)[0].rstrip("\n") + "\n"
 
 
 # --- what is looked at ---

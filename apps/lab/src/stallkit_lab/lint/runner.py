@@ -108,7 +108,7 @@ def lint_installed(
     packs = installed() if packs is None else packs
     for pack in packs.packs:
         if pack.name == name:
-            file = _home(pack)
+            file = home_of(pack)
             if file is None:
                 return lint(pack, packs.packs, thorough, cases)
             return _lint_file(file, thorough, pack, cases)
@@ -120,7 +120,7 @@ def lint_installed(
 
 def examples_of(pack: Pack) -> tuple[Example, ...]:
     """Every example of an installed pack: those in its file, and its screens where it has a file."""
-    file = _home(pack)
+    file = home_of(pack)
     screens = file.parent / "screens" if isinstance(file, Path) else None
     return Subject(pack, str(file or pack.name), screens=screens).examples
 
@@ -164,7 +164,7 @@ def _with_agents(subject: Subject, file: Traversable) -> Subject:
     return evolve(subject, pack=subject.pack.with_agents(agents))
 
 
-def _home(pack: Pack) -> Traversable | None:
+def home_of(pack: Pack) -> Traversable | None:
     """The file that an installed pack was read from; None for one that is made in Python."""
     for point in find():
         try:

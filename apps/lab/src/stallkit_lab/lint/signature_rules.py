@@ -15,12 +15,12 @@ from stallkit.detect.dialog_parser import begins_in_sight, read_any
 from stallkit.detect.engine import Engine, Match, Rule
 from stallkit.detect.layout import PARTS
 from stallkit.detect.matcher import compiled, region
-from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, parsed
+from stallkit.detect.pattern import Chars, Edge, Group, Literal, Node, NotUnderstood, Repeat, folded, parsed
 from stallkit.detect.signature import Clause, CursorState, Kind, Signature, State
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.screen import Screen
-from stallkit.terminal.text import cells
 from stallkit.testing.example import Example, gives_way, unfound_under
+from stallkit.testing.lookalikes import in_a_terminal, made_from
 from stallkit_lab.evaluate.prediction import decided
 from stallkit_lab.lint.findings import ROLES, Finding, Level, Role, Subject, brief
 from stallkit_lab.tune import Mutant, holds, met, mutants, replaced
@@ -54,16 +54,55 @@ def check_answers(subject: Subject) -> Iterator[Finding]:
 
 
 def check_order(subject: Subject) -> Iterator[Finding]:
-    """A finding on each signature without a dismissal that is tried before one with it, without a reason."""
+    """A finding on each signature that takes, without a dismissal and a reason, what a later one may dismiss."""
     in_order = subject.alone.signatures
     for place, signature in enumerate(in_order):
         if signature.dismissal is not None or signature.first_because.strip():
             continue
         behind = (one for one in in_order[place + 1 :] if one.tier is signature.tier and one.dismissal is not None)
-        dismissed = next(behind, None)
+        dismissed = next((one for one in behind if _can_meet(signature, one)), None)
         if dismissed is not None:
             why = f"it is tried before {dismissed.id}, which has a dismissal, and first_because gives no reason"
             yield subject.finding("SK206", why, signature, "id")
+
+
+def _can_meet(one: Signature, two: Signature) -> bool:
+    """Whether one screen may show both: false only if a clause of one excludes a clause of the other."""
+    if {one.cursor, two.cursor} == {CursorState.HIDDEN, CursorState.SEEN}:
+        return False
+    vetoed = any(
+        implies(clause, veto) for a, b in ((one, two), (two, one)) for clause in a.all_of for veto in b.none_of
+    )
+    return not (vetoed or any(_excludes(this, that) for this in one.all_of for that in two.all_of))
+
+
+def _excludes(one: Clause, two: Clause) -> bool:
+    """Whether both look at the same line, and each wants it to begin or to end with other letters."""
+    if one.where != two.where or one.where not in ("prompt_line", "title"):
+        return False
+    first, second = _fixed(_nodes(one), "^"), _fixed(_nodes(two), "^")
+    last, end = _fixed(_nodes(one)[::-1], "$"), _fixed(_nodes(two)[::-1], "$")
+    return any(this[: len(that)] != that[: len(this)] for this, that in ((first, second), (last, end)))
+
+
+def _fixed(nodes: Sequence[Node], edge: str) -> str:
+    """The letters, in one case, that stand at an edge of a line, blanks aside; of nodes turned round turned round."""
+    inner = iter(nodes)
+    if next(inner, None) != Edge(edge):
+        return ""
+    text = ""
+    for node in inner:
+        blank = text == "" and isinstance(node, Repeat) and _is_blank(node.node)
+        if not isinstance(node, Literal) and not blank:
+            break
+        text += "" if blank or not isinstance(node, Literal) else node.char
+    return folded(text.lstrip())
+
+
+def _is_blank(node: Node) -> bool:
+    return (isinstance(node, Literal) and node.char in _BLANKS) or (
+        isinstance(node, Chars) and node.known is not None and node.known <= _BLANKS
+    )
 
 
 def default_is_no(screen: Screen) -> str:
@@ -120,7 +159,7 @@ def _unread(subject: Subject, signature: Signature) -> Iterator[Finding]:
     for example in subject.examples:
         if example.signature != signature.id or not example.wanted or example.todo:
             continue
-        screen = _in_a_terminal(example.screen)
+        screen = in_a_terminal(example.screen)
         if screen.cursor is None or not begins_in_sight(screen):
             continue
         shown += 1
@@ -130,15 +169,6 @@ def _unread(subject: Subject, signature: Signature) -> Iterator[Finding]:
     if not shown and signature.dismissal is not None:
         why = "no hit shows the whole dialog: add a captured screen"
         yield subject.finding("SK305", why, signature, "dialog")
-
-
-def _in_a_terminal(screen: Screen) -> Screen:
-    """A hit that is nothing but text, in a terminal with room below it, the cursor behind its last line."""
-    if screen.size is not None:
-        return screen
-    rows = screen.text.rstrip("\n").split("\n")
-    size = (max(map(cells, rows)) + 1, len(rows) + 2)
-    return Screen.from_text(screen.text, cursor=(cells(rows[-1]), len(rows) - 1), size=size)
 
 
 # --- rules on examples ---
@@ -217,7 +247,7 @@ def _name(match: Match) -> str:
 
 
 def check_uses(subject: Subject) -> Iterator[Finding]:
-    """A finding on each clause without which every example has the same result.
+    """A finding on each clause without which every example, and all that is made of the hits, has the same result.
 
     Signatures without a hit or a miss are left to the rules on examples.
     """
@@ -226,10 +256,20 @@ def check_uses(subject: Subject) -> Iterator[Finding]:
     for signature in subject.pack.signatures:
         if signature.id in subject.unsure or not {(signature.id, True), (signature.id, False)} <= told:
             continue
+        hits = [one for one in shown if one.signature == signature.id and one.wanted]
         for mutant in mutants(signature):
-            if mutant.change == "dropped" and not _of_use(mutant, subject, shown):
+            if (
+                mutant.change == "dropped"
+                and not _of_use(mutant, subject, shown)
+                and not _of_use(mutant, subject, _made(signature, hits, subject))
+            ):
                 why = f"without {brief(mutant.clause)} every example has the same result"
                 yield subject.finding("SK205", why, signature, mutant.role, mutant.item)
+
+
+def _made(signature: Signature, hits: list[Example], subject: Subject) -> list[Example]:
+    made = (one for hit in hits for one in made_from(signature, hit))
+    return [one for one in made if met(one, subject.pack, subject.alone)]
 
 
 def _of_use(mutant: Mutant, subject: Subject, shown: list[Example]) -> bool:
