@@ -22,7 +22,7 @@ from stallkit_lab.tune import Effect, Tuning, tune
 _WIDEST = 1000  # columns: every table is narrower
 
 
-@click.command("tune")
+@click.command("tune", short_help="Try to drop or loosen each clause of a signature.")
 @click.argument("signature", metavar="PACK:ID", type=SIGNATURE)
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
