@@ -130,8 +130,6 @@ def ways(item: Item) -> dict[str, str]:
                     found[verb] = f"tell the agent: {text}"
     if by_hand:
         return found
-    if item.options:
-        found[Verb.ANSWER] = "choose an option by its number"
     found[Verb.REPLY] = "send the agent your words" if agent else "type your words"
     if agent and not item.category:
         found["triage"] = "say what blocks it"

@@ -237,8 +237,8 @@ class Dashboard(App[None]):
         _key("enter,w", "window", "go", "go to its own terminal; detach to come back", "↵"),
         _key("question_mark", "help", "help", "show or hide this page", "?"),
         _key("slash", "filter", "filter", "show the rows with these words alone", "/"),
-        _key("o", "write('answer')", "option", "choose an option by its number or name; 1 to 9 do so at once"),
-        *(_key(str(number), f"option({number})") for number in range(1, 10)),
+        _key("1", "option(1)", "", "choose the option of that number, 1 to 9"),
+        *(_key(str(number), f"option({number})") for number in range(2, 10)),
         _key("tab,v", "view", "", "go from its screen to its history and its manifest", "tab"),
         _key("J,shift+down", "scroll(3)", "", "scroll what is shown of it down, with K up", "J"),
         _key("K,shift+up", "scroll(-3)"),
@@ -411,7 +411,8 @@ class Dashboard(App[None]):
         self._write(f"{_SHORT.get(verb, verb)} {ref_of(one.item)}" + ("" if verb == "approve" else rest))
 
     def action_option(self, number: int) -> None:
-        self.action_write("answer", f" {number}")
+        if (one := self.chosen) and one.item and one.item.option(str(number)):
+            self.action_write("reply", f" {number}")
 
     def action_edit(self) -> None:
         if (one := self.chosen) is not None:
