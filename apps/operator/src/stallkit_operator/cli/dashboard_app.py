@@ -134,7 +134,7 @@ def summary(board: Board, wide: bool) -> Text:
     """How many sessions there are of each state, who waits first."""
     count = Counter(re.sub(r"[()?]", "", one.state) for one in board.entries)
     waits, text = count.pop("waiting", 0), Text("stallkit", "bold")
-    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow")
+    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow" if waits else "dim")
     for state, number in count.items():
         look = look_of(state)
         text.append(f"   {look.mark} {number}{f' {shown(state)}' if wide else ''}", look.colour)
@@ -185,6 +185,7 @@ def whole(item: Item) -> Text:
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
 _WIDE, _BESIDE = 60, 100  # columns of a terminal with room for every word; for a screen beside the list
+_EMPTY = "no session yet: stallkit start NAME -- COMMAND starts one, stallkit watch --all watches those of tmux"
 _TALL = 28  # its rows, with room for the head of the list
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("option", "edit", "reload", "waive", "rebuild", "window", "view", "filter", "command", "help", "quit")
@@ -348,7 +349,7 @@ class Dashboard(App[None]):
     def detail(self) -> None:
         """Read and show what the cursor is on."""
         one, view = self._drawn(lambda: self.chosen), self._view
-        parts = self._read(one, view) if one else []
+        parts = self._read(one, view) if one else [Text("" if self.board.entries else _EMPTY)]
         self._drawn(lambda: self._show_detail(one, view, parts))
 
     def _read(self, one: Entry, view: str) -> list[Text]:
