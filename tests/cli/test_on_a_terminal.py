@@ -83,7 +83,7 @@ def test_watch(draw: Draw, house: House, server: Server, size: tuple[int, int]) 
     watch.shows(
         r"^   session +state +for +in front( +signature)? +pressed",
         r"^. +tmux:harm +waiting: confirm +\d+ s +bash( +shell_yn:yes_no)?",
-        r"^. +tmux:review-of-the\S* +waiting: confirm",
+        r"^. +tmux:review-of-t\S* +waiting: confirm",
         r"^. +tmux:build +working",
         r"^[\d:]{8} tmux:harm escalation: any program may show this prompt",
         r"^[\d:]{8} tmux:asks dismissal: the prompt went away, keys Space",

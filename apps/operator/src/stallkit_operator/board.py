@@ -6,6 +6,7 @@ It joins what the supervisors say, the sessions that stallkit started, the sandb
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Iterable, Mapping
 
 from attrs import evolve, frozen
@@ -110,7 +111,7 @@ class Board:
         """The session that is called that."""
         return next((one for one in self.rows if one.key == key), None)
 
-    @property
+    @cached_property
     def entries(self) -> list[Entry]:
         """All of it as one list: who waits for a person first, the oldest of these first of all, what is over last."""
         known = {row.key: row for row in self.rows}

@@ -111,31 +111,26 @@ _REMEDIES = {  # what frees an agent, by category
 }
 
 
-def ways(item: Item) -> dict[str, str]:
-    """What can be done about an item, by the verb or the key's command, in words; nothing if it is over."""
+def ways(item: Item) -> dict[str, Choice | str]:
+    """What can be done about an open item: by verb or by the name of a key, the option that it chooses, or words."""
     agent, by_hand = item.source is Source.AGENT, item.state == "auth_required" or item.kind == Kind.EDITOR
     if not item.open:
         return {}
-    found = {"window": "answer it at its own terminal: nobody else does"} if by_hand else {}
-    for verb in () if by_hand and item.options else (Verb.DECLINE,) if by_hand else (Verb.APPROVE, Verb.DECLINE):
+    found: dict[str, Choice | str] = {}
+    for verb in (Verb.APPROVE, Verb.DECLINE) if not by_hand else (Verb.DECLINE,) if not item.options else ():
         with suppress(ValueError):
             match chosen(Order(verb, item.id), item):
-                case Choice(id=id, name=name):
-                    found[verb] = f"choose {id} {name}"
-                case None if agent:
-                    found[verb] = "tell the agent no, and why"
+                case Choice() as option:
+                    found[verb] = option
                 case None:
-                    found[verb] = "take it off the list, without an answer"
+                    found[verb] = "tell the agent no, and why" if agent else "take it off the list, without an answer"
                 case text:
                     found[verb] = f"tell the agent: {text}"
     if by_hand:
-        return found
-    if item.options:
-        found[Verb.ANSWER] = "choose an option by its number"
-    found[Verb.REPLY] = "send the agent your words" if agent else "type your words"
-    if agent and not item.category:
-        found["triage"] = "say what blocks it"
-    return found | (_REMEDIES[item.category] if item.category else {})
+        return {"window": "answer it at its own terminal: nobody else does", **found}
+    triage = {"triage": "say what blocks it"} if agent else {}
+    found |= _REMEDIES[item.category] if item.category else triage
+    return {Verb.REPLY: "send the agent your words" if agent else "type your words", **found}
 
 
 def read_line(line: str, own: str = "") -> Order | Triage | Elsewhere | Look | Quit:

@@ -157,8 +157,8 @@ def test_the_keys_in_sight_are_those_that_do_something(paper: Paper) -> None:
     paper.rows = [Row("idle-one", "tmux:idle-one", "idle")]
     first = "↵ go r reply a approve d decline ? help"
     assert driven(paper, size=(40, 24), until_shown="? help").splitlines()[-1] == f"{first} "
-    line = driven(paper, until_shown="o option").splitlines()[-1].split("  ")[0].strip()
-    assert line == f"{first} / filter o option q quit"
+    line = driven(paper, until_shown="a approve").splitlines()[-1].split("  ")[0].strip()
+    assert line == f"{first} / filter q quit"
     seen = driven(paper, "down", until_shown="nobody else does")
     assert re.search("│ ↵ +answer it at its own terminal", seen) and "r reply" not in seen
     assert "reply" not in driven(paper, "down", "down", "down", until_shown="─ idle-one").splitlines()[-1]
@@ -183,7 +183,7 @@ def test_each_key_says_in_words_what_it_would_do(paper: Paper) -> None:
         seen = driven(paper, "down", until_shown="send the agent your words", size=size)
         assert "tell the agent: approved" in seen and "tell the agent no, and why" in seen
     driven(paper, "2", "enter", until_shown="done: 1")
-    assert paper.done[-1][0] == Order(Verb.ANSWER, 1, "2")
+    assert paper.done[-1][0] == Order(Verb.REPLY, 1, "2")
 
 
 def test_a_filter_leaves_the_rows_with_its_words_and_escape_all(paper: Paper) -> None:

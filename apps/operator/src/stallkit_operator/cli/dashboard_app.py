@@ -32,7 +32,7 @@ from stallkit.terminal.text import escaped
 from stallkit_operator.board import Board, Entry, Row, key_of, ref_of
 from stallkit_operator.cli.dashboard_desk import Desk
 from stallkit_operator.cli.stuck_commands import age
-from stallkit_operator.item import Delivery, Item, Source
+from stallkit_operator.item import Choice, Delivery, Item, Source
 from stallkit_operator.orders import (
     BY_ITSELF,
     Elsewhere,
@@ -134,7 +134,7 @@ def summary(board: Board, wide: bool) -> Text:
     """How many sessions there are of each state, who waits first."""
     count = Counter(re.sub(r"[()?]", "", one.state) for one in board.entries)
     waits, text = count.pop("waiting", 0), Text("stallkit", "bold")
-    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow")
+    text.append(f"   ● {waits} wait{' for a person' if wide else ''}", "bold yellow" if waits else "dim")
     for state, number in count.items():
         look = look_of(state)
         text.append(f"   {look.mark} {number}{f' {shown(state)}' if wide else ''}", look.colour)
@@ -143,23 +143,31 @@ def summary(board: Board, wide: bool) -> Text:
 
 # --- what the cursor is on ---
 
-_DIRECT = {"a": "approve", "d": "decline"}
-
-_KEYS = {"r": "reply", **_DIRECT, "i": "triage", "e": "edit", "c": "reload", "b": "rebuild", "↵": "window"}
+_KEYS = {
+    "↵": "window",
+    "r": "reply",
+    "a": "approve",
+    "d": "decline",
+    "i": "triage",
+    "e": "edit",
+    "c": "reload",
+    "b": "rebuild",
+}
 
 
 def asked(item: Item, short: bool) -> Group:
     """What is asked, the options, and what each key does about it, safe to show; `short`: each on one row."""
-    told, rows = ways(item), Table.grid(padding=(0, 1))
+    rows, found = Table.grid(padding=(0, 1)), ways(item)
+    told = {key: found[what] for key, what in _KEYS.items() if what in found}
+    keys = {what: key for key, what in told.items() if isinstance(what, Choice)}
     for option in item.options if item.open else ():
-        key = next((key for key, verb in _DIRECT.items() if told.get(verb) == f"choose {option.id} {option.name}"), "")
-        about = f": {option.about}" if option.about else ""
-        name = Text(shown(option.name, about), "cyan" * option.selected)
+        name = Text(shown(option.name, f": {option.about}" if option.about else ""), "cyan" * option.selected)
         name.no_wrap, name.overflow = short, "ellipsis" if short else None
-        rows.add_row(Text(shown(option.id), "bold cyan"), Text(key, "bold cyan"), "❯" * option.selected, name)
-    for key, what in _KEYS.items():
-        if what in told and not told[what].startswith("choose"):
-            rows.add_row(Text(key, "bold cyan"), "", "", Text(shown(told[what])))
+        key = Text(keys.get(option, ""), "bold cyan")
+        rows.add_row(Text(shown(option.id), "bold cyan"), key, "❯" * option.selected, name)
+    for letter, what in told.items():
+        if isinstance(what, str):
+            rows.add_row(Text(letter, "bold cyan"), "", "", Text(shown(what)))
     notes = [f"{item.state}{item.how}{': ' if item.text else ''}", item.text or ""] if not item.open else []
     if item.open and item.delivery is Delivery.LATER:
         notes = ["nobody waits for the reply: it is typed into its composer, or kept for its next stuck"]
@@ -177,6 +185,7 @@ def whole(item: Item) -> Text:
 _T = TypeVar("_T")
 EVERY_S = 1.0  # between two looks
 _WIDE, _BESIDE = 60, 100  # columns of a terminal with room for every word; for a screen beside the list
+_EMPTY = "no session yet: stallkit start NAME -- COMMAND starts one, stallkit watch --all watches those of tmux"
 _TALL = 28  # its rows, with room for the head of the list
 _VIEWS = ("screen", "history", "manifest")
 _BY_LETTER = ("option", "edit", "reload", "waive", "rebuild", "window", "view", "filter", "command", "help", "quit")
@@ -237,8 +246,8 @@ class Dashboard(App[None]):
         _key("enter,w", "window", "go", "go to its own terminal; detach to come back", "↵"),
         _key("question_mark", "help", "help", "show or hide this page", "?"),
         _key("slash", "filter", "filter", "show the rows with these words alone", "/"),
-        _key("o", "write('answer')", "option", "choose an option by its number or name; 1 to 9 do so at once"),
-        *(_key(str(number), f"option({number})") for number in range(1, 10)),
+        _key("1", "option(1)", "", "choose the option of that number, 1 to 9"),
+        *(_key(str(number), f"option({number})") for number in range(2, 10)),
         _key("tab,v", "view", "", "go from its screen to its history and its manifest", "tab"),
         _key("J,shift+down", "scroll(3)", "", "scroll what is shown of it down, with K up", "J"),
         _key("K,shift+up", "scroll(-3)"),
@@ -312,10 +321,10 @@ class Dashboard(App[None]):
         self.board = board
         now, words = time.time(), self.query_one("#filter", Input).value.casefold().split()
         rows = {one.key: cells_of(one, now, board.host) for one in board.entries}
-        found = {
-            key: row for key, row in rows.items() if all(word in f"{[*row.values()]}".casefold() for word in words)
-        }
-        self._list.fill(found)
+        text = {key: " ".join(cell.plain for cell in row.values()).casefold() for key, row in rows.items()}
+        found = {key: row for key, row in rows.items() if all(word in text[key] for word in words)}
+        if self.query_one("#all").display:
+            self._list.fill(found)
         self._list.border_title = Text(f"Sessions ({len(found)} of {len(rows)})" if words else "Sessions")
         self._tell("#title", summary(board, self.size.width >= _WIDE))
         self.detail()
@@ -332,19 +341,16 @@ class Dashboard(App[None]):
     def chosen(self) -> Entry | None:
         """What the cursor is on, as it was shown when a command was begun."""
         board = self._asked or self.board
-        if self._over is not None:
-            return Entry(
-                self.board.row(key_of(self._over)) or Row(self._over.session, self._over.session, "unknown"), self._over
-            )
+        if (over := self._over) is not None:
+            return Entry(self.board.row(key_of(over)) or Row(over.session, over.session, "unknown"), over)
         return next((one for one in board.entries if one.key == self._list.chosen), None)
 
     @work(thread=True, exclusive=True, group="detail")
     def detail(self) -> None:
         """Read and show what the cursor is on."""
         one, view = self._drawn(lambda: self.chosen), self._view
-        if one is not None:
-            parts = self._read(one, view)
-            self._drawn(lambda: self._show_detail(one, view, parts))
+        parts = self._read(one, view) if one else [Text("" if self.board.entries else _EMPTY)]
+        self._drawn(lambda: self._show_detail(one, view, parts))
 
     def _read(self, one: Entry, view: str) -> list[Text]:
         """The view of its session; above its screen all that it says, where that is not on the screen itself."""
@@ -358,21 +364,22 @@ class Dashboard(App[None]):
         found.no_wrap, found.overflow = view == _VIEWS[0], "crop"
         return [whole(item), Text(), found] if item and view == _VIEWS[0] and (says or one.row.host) else [found]
 
-    def _show_detail(self, one: Entry, view: str, parts: list[Text]) -> None:
-        if self.chosen is None or one.key != self.chosen.key:
+    def _show_detail(self, one: Entry | None, view: str, parts: list[Text]) -> None:
+        now, item, key = self.chosen, one and one.item, one.key if one else ""
+        if (now.key if now else "") != key:
             return  # a slow read: the cursor is elsewhere by now
-        item, asks, frame = one.item, self.query_one("#asks"), self.query_one("#view")
+        asks, frame = self.query_one("#asks"), self.query_one("#view")
         asks.display = item is not None
-        if item:
+        if one and item:
             kind = item.category or item.kind or "notice"
             asks.border_title = Text(shown(f"{ref_of(item)} ", one.row.name, f" asks: {kind}"))
             self.query_one("#asked", Static).update(asked(item, self.size.width < _BESIDE))
-        named = [one.row.host, one.row.name, one.row.agent, one.row.branch]
+        named = [one.row.host, one.row.name, one.row.agent, one.row.branch] if one else []
         frame.border_title = Text(shown(" · ".join(filter(None, named))))
         frame.border_subtitle = Text(" ").join(Text(name, "bold" if name == view else "dim") for name in _VIEWS)
         self.query_one("#text", Static).update(Group(*parts))
-        if self._drawn_of != (one.key, view):  # else a person may have scrolled
-            self._drawn_of = (one.key, view)
+        if self._drawn_of != (key, view):  # else a person may have scrolled
+            self._drawn_of = (key, view)
             self.refresh_bindings()
             ends = view == _VIEWS[0] and len(parts) == 1
             frame.scroll_end(animate=False) if ends else frame.scroll_home(animate=False)
@@ -396,6 +403,8 @@ class Dashboard(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A letter is a letter while a line is written, and a key that answers nothing is left out."""
+        if not self.query(Footer):
+            return False  # a key that is pressed before all is there
         writes, one = isinstance(self.focused, Line), self.chosen
         if action == "leave":
             return writes or self.query_one("#help").display or bool(self.query_one("#filter", Line).value)
@@ -411,7 +420,8 @@ class Dashboard(App[None]):
         self._write(f"{_SHORT.get(verb, verb)} {ref_of(one.item)}" + ("" if verb == "approve" else rest))
 
     def action_option(self, number: int) -> None:
-        self.action_write("answer", f" {number}")
+        if (one := self.chosen) and one.item and one.item.option(str(number)):
+            self.action_write("reply", f" {number}")
 
     def action_edit(self) -> None:
         if (one := self.chosen) is not None:

@@ -14,11 +14,11 @@ from stallkit_operator.cli.dashboard_desk import Desk, fleet_desk
 @click.command("dashboard")
 @session_options
 def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
-    """Show sessions, sandboxes and what waits for a person on one screen, and answer there.
+    """Show all sessions in one list, who waits for a person first, and answer there.
 
-    A key writes a command on the last line, as `r 3 `, and Enter does what stands there; it is what `stallkit stuck`
-    does.  In a fleet it shows all hosts, and `r c/3 ` answers what host c asks.  Needs a terminal of 80 columns and 24
-    rows, and the extra stallkit-operator[dashboard].
+    A key writes a command, as `r 3 `, and Enter does what stands there; it is what `stallkit stuck` does; `?` shows all
+    keys.  In a fleet it shows all hosts, and `r c/3 ` answers what host c asks.  Needs a terminal of 40 columns or
+    more, and the extra stallkit-operator[dashboard].
 
     \b
     Exit codes: 0 left by q; 1 textual is not installed; 64 this is no terminal.

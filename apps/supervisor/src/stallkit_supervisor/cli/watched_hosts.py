@@ -128,10 +128,11 @@ def hosts_table(rows: Sequence[Row], width: int) -> Table:
         (look_of(row.state).mark, host, session, shown(row.state), _clock(row.since), shown(row.asks))
         for host, session, row in zip(hosts, sessions, rows, strict=True)
     ]
+    widths = [max([cell_len(name), *(cell_len(line[at]) for line in lines)]) for at, name in enumerate(_COLUMNS)]
+    widths[-1] = max(1, min(widths[-1], width - sum(each + 2 for each in widths[:-1])))
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for index, name in enumerate(_COLUMNS):  # where the table is too wide, rich narrows the last alone
-        widest = max([cell_len(name), *(cell_len(line[index]) for line in lines)])
-        made.add_column(name, overflow="ellipsis", no_wrap=True, min_width=None if name == "asks" else widest)
+    for name, each in zip(_COLUMNS, widths, strict=True):
+        made.add_column(name, overflow="ellipsis", no_wrap=True, width=each)
     for row, line in zip(rows, lines, strict=True):
         styles = {" ": look_of(row.state).colour, "state": look_of(row.state).colour}
         made.add_row(*(Text(text, styles.get(name, "")) for name, text in zip(_COLUMNS, line, strict=True)))
