@@ -177,7 +177,9 @@ def test_who_has_no_token_or_another_host_or_origin_gets_nothing(phone: Phone) -
     assert refused.returncode == 64
 
 
-EVIL = "<img src=x onerror=\"alert(1)\"><script>alert(2)</script>\u202egnp.exe\u2066 \x1b[31mred\x07 \u200bhid\U000e0041den"
+EVIL = (
+    '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202egnp.exe\u2066 \x1b[31mred\x07 \u200bhid\U000e0041den'
+)
 LONG = "W" * 10_000
 
 
