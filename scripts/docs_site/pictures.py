@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -196,7 +197,7 @@ def on_a_phone(made: Stage, folder: Path, into: Path) -> None:
                 raise TimeoutError(f"no page: {said.read_text()}")
             time.sleep(0.1)
         with sync_playwright() as started:
-            browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
             page.goto(found[1])
             expect(page.locator("article:not(.over)")).to_have_count(4, timeout=WAIT_S * 1000)
