@@ -1,7 +1,7 @@
 """The pictures of docs/pictures, from real runs: programs in a private tmux server that wait and work, and stallkit.
 
 What a command shows in a second tmux server is captured with its colours and drawn as SVG, without fonts from outside.
-The page of ``eval --html`` is taken by Chromium.
+The pages of ``eval --html`` and ``serve --page`` are taken by Chromium.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,9 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["PICTURES", "Picture", "Stage", "drawn", "photographed", "stage", "take_all"]
+from stallkit.packs.screenfile import read_screen
+
+__all__ = ["PICTURES", "Picture", "Stage", "drawn", "on_a_phone", "photographed", "stage", "take_all"]
 
 WAIT_S = 60
 _ELSEWHERE = re.compile(r"@font-face \{\{.*?\}\}\s*|<!--.*?-->\s*", re.DOTALL)
@@ -38,6 +41,20 @@ _SESSIONS = {
     "notes": ("cat > notes.txt", ""),
 }
 
+
+# For the page on a phone: an agent's dialog as it was captured, what draws it, and what programs may answer.
+_CLAUDE = Path(__file__).parents[2] / "plugins" / "claude_code" / "src" / "stallkit_claude_code"
+_DIALOG = _CLAUDE / "screens" / "tool_permission" / "hit-bash-narrow.txt"
+_DRAWS = """import sys, tty; tty.setraw(0); rows = open(sys.argv[1]).read().replace("\\n", "\\r\\n")
+print("\\x1b[?25l\\x1b[2J\\x1b[H" + rows, end="\\x1b[11;2H", flush=True); sys.stdin.read(1)"""
+_NIGHT = """profile = "careful"
+
+[[rule]]
+do = "press"
+signature = "claude_code:*"
+option = "Yes"
+session = "tmux:*"
+"""
 
 _PROMPT = r"\n\$\s*\Z"
 
@@ -84,8 +101,12 @@ class Stage:
         """Start every program, and wait until each shows what it is there for."""
         (self._folder / "tmux.conf").write_text("set -g default-terminal tmux-256color\n")
         for name, (command, shown) in _SESSIONS.items():
-            self._tmux("new", "-d", "-s", name, "-x", "80", "-y", "24", "-c", str(self._folder), command)
-            self.until("default", name, (shown,))
+            self.start(name, command, shown)
+
+    def start(self, name: str, command: str, shown: str) -> None:
+        """Start one more program, and wait until it shows this."""
+        self._tmux("new", "-d", "-s", name, "-x", "80", "-y", "24", "-c", str(self._folder), command)
+        self.until("default", name, (shown,))
 
     def take(self, picture: Picture) -> str:
         """Run the command of a picture in a terminal of its size, and draw what it shows."""
@@ -155,6 +176,41 @@ def photographed(page: Path, size: tuple[int, int], into: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, timeout=WAIT_S)
 
 
+def on_a_phone(made: Stage, folder: Path, into: Path) -> None:
+    """Take the page of ``serve --page`` at a phone's size; the agent's dialog in it is a captured one."""
+    from playwright.sync_api import expect, sync_playwright  # here: only what takes pictures needs it
+
+    (folder / "night.toml").write_text(_NIGHT)
+    dialog = read_screen(_DIALOG)
+    (folder / "screen").write_text(dialog.screen.text.rstrip("\n"))
+    (folder / "claude").symlink_to(Path(sys.executable).resolve())
+    made.start("api", f"{folder}/claude -c '{_DRAWS}' {folder}/screen", "Tab to amend")
+    said, running = folder / "said", []
+    with said.open("w") as out:
+        for words in ("watch --all --policy observe", "serve --page --policy night.toml"):
+            command = [sys.executable, "-m", "stallkit", *words.split()]
+            running.append(subprocess.Popen(command, cwd=folder, env=made.environment, stdout=out, stderr=out))
+    try:
+        ends = time.monotonic() + WAIT_S
+        while not (found := re.search(r"^page: (\S+)", said.read_text(), re.MULTILINE)):
+            if time.monotonic() > ends:
+                raise TimeoutError(f"no page: {said.read_text()}")
+            time.sleep(0.1)
+        with sync_playwright() as started:
+            browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+            page.goto(found[1])
+            expect(page.locator("article:not(.over)")).to_have_count(4, timeout=WAIT_S * 1000)
+            expect(page.locator("article.over")).to_have_count(0, timeout=WAIT_S * 1000)  # one was filed half drawn
+            expect(page.locator("body.moving")).to_have_count(0)
+            page.screenshot(path=into)
+            browser.close()
+    finally:
+        for process in running:
+            process.terminate()
+            process.wait(WAIT_S)
+
+
 def take_all(into: Path, corpora: Sequence[Path]) -> None:
     """Take every picture anew; the evaluation is of these corpora."""
     into.mkdir(exist_ok=True)
@@ -166,3 +222,5 @@ def take_all(into: Path, corpora: Sequence[Path]) -> None:
     with stage() as made:
         for picture in PICTURES:
             (into / f"{picture.name}.svg").write_text(made.take(picture), encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            on_a_phone(made, Path(folder), into / "phone.png")

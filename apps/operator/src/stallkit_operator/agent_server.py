@@ -45,15 +45,15 @@ class Served:
     add: Callable[[str], list[socket.socket]] = lambda name: []  # opens those of one more; raises as `sockets` does
 
 
-def tcp_at(address: str, token_file: Path, hosts: Iterable[str], origins: Iterable[str] = ()) -> Tcp:
+def tcp_at(address: str, tokens: Mapping[str, str], hosts: Iterable[str], origins: Iterable[str] = ()) -> Tcp:
     """What is written HOST:PORT, and who may ask there.  Raises ConfigError."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise ConfigError("--listen", f"{address!r} is no address", "write it as 127.0.0.1:8377")
-    return Tcp(host.strip("[]"), int(port), _tokens(token_file), frozenset(hosts), frozenset(origins))
+    return Tcp(host.strip("[]"), int(port), tokens, frozenset(hosts), frozenset(origins))
 
 
-def _tokens(path: Path) -> dict[str, str]:
+def tokens_of(path: Path) -> dict[str, str]:
     """The sandboxes by token, of a file with lines ``SANDBOX TOKEN``.  Raises ConfigError, without a token in it."""
     try:
         private.checked(path.parent)

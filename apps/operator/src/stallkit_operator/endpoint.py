@@ -12,9 +12,9 @@ import re
 import secrets
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Self, Sequence
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -133,6 +133,13 @@ class Tcp:
     hosts: frozenset[str]
     origins: frozenset[str] = frozenset()
 
+    def at(self, port: int) -> Self:
+        """It, once it listens: hosts and origins that were written with port 0 have the port that the system chose."""
+        hosts, origins = (
+            frozenset(re.sub(r":0\Z", f":{port}", one) for one in names) for names in (self.hosts, self.origins)
+        )
+        return evolve(self, port=port, hosts=hosts, origins=origins)
+
 
 @frozen
 class Gate:
@@ -149,8 +156,11 @@ class Gate:
         """Those that may ask now."""
         return frozenset({*self.sockets.values(), *(self.tcp.tokens.values() if self.tcp else ())})
 
-    def sandbox(self, request: Request) -> str:
-        """The sandbox that asks.  Raises HTTPException."""
+    def place(self, request: Request) -> str | None:
+        """The sandbox whose unix socket this is; None: the request came over TCP, to a host that is served.
+
+        Raises HTTPException.
+        """
         if sum(len(name) + len(value) for name, value in request.headers.raw) > HEADER_BYTES:
             raise HTTPException(431, f"headers have {HEADER_BYTES:,} bytes at most")
         origins = request.headers.getlist("origin")
@@ -161,8 +171,14 @@ class Gate:
             return self.sockets[host]
         if self.tcp is None or request.headers.getlist("host") not in [[one] for one in self.tcp.hosts]:
             raise HTTPException(421, "this host is not served here")
+        return None
+
+    def sandbox(self, request: Request) -> str:
+        """The sandbox that asks.  Raises HTTPException."""
+        if (name := self.place(request)) is not None:
+            return name
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        known = self.tcp.tokens.items()
+        known = self.tcp.tokens.items() if self.tcp else ()
         found = [name for token, name in known if hmac.compare_digest(token.encode(), given.encode())]
         if scheme.lower() != "bearer" or not found:
             raise HTTPException(401, "a token is needed", {"www-authenticate": "Bearer"})

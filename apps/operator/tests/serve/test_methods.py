@@ -12,7 +12,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from looks import reads
-from stallkit_operator.item import Who
+from stallkit_operator.item import Category, Draft, Source, Who
 from stallkit_operator.queue import Queue
 from stallkit_operator.serve.json_rpc import answered
 from stallkit_operator.serve.methods import METHODS, Services, allows
@@ -129,6 +129,24 @@ def test_a_rule_keeps_the_notices_of_a_session_for_a_person(services: Services) 
         mine = evolve(services, policy=Policy("mine", True, rules=[rule]))
         told = call(mine, "reply", id=item.id, revision=item.revision, text="use the other")["result"]
         assert isinstance(told, dict) and told["result"] == result, rule
+
+
+def test_a_notice_is_declined_and_a_prompt_is_not(services: Services) -> None:
+    rules = [Rule(do="press", signature="acme:asks", session="tmux:one")]
+    audited: list[object] = []
+    mine = evolve(services, policy=Policy("mine", True, rules=rules), audit=audited.append)
+    with services.queue() as queue:
+        lacks = queue.triage(queue.notify("web", "0123456789", "there is no spell", 2e9).id, Category.CAPABILITY)
+        prompt = queue.file(Draft("memory:one", Source.PROMPT, "confirm", "Proceed? [y/N]"))
+    error = call(mine, "reply", id=prompt.id, revision=1, decline="no")["error"]
+    assert isinstance(error, dict) and "only an agent's notice can be declined" in error["message"]
+    refused = call(services, "reply", id=lacks.id, revision=lacks.revision, decline="no")["result"]
+    assert isinstance(refused, dict) and refused["result"] == "refused" and not audited
+    told = call(mine, "reply", id=lacks.id, revision=lacks.revision, decline="not on this branch")["result"]
+    assert isinstance(told, dict) and told["item"]["state"] == "declined" and told["item"]["by"] == "ada"
+    assert told["item"]["text"] == "not on this branch" and len(audited) == 1, "the manifests' log has it"
+    waits = call(mine, "who_waits")["result"]
+    assert isinstance(waits, dict) and waits["policy"] == "mine" and waits["host"]
 
 
 def test_without_a_policy_nothing_is_answered_and_the_item_stays(services: Services) -> None:

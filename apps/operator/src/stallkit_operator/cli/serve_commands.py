@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from contextlib import AbstractAsyncContextManager, ExitStack, closing
 from functools import partial
@@ -21,10 +22,11 @@ from stallkit.errors import StallkitError
 from stallkit.packs.registry import installed_engine
 from stallkit.press.events import Event
 from stallkit.press.policy_file import load_policy
+from stallkit.terminal.text import escaped
 from stallkit.transports.base import Options
 from stallkit_operator.answering import typed_later
 from stallkit_operator.cli.sandbox_commands import opened as opened_sandboxes
-from stallkit_operator.cli.stuck_commands import open_session, opened_queue, user, who
+from stallkit_operator.cli.stuck_commands import manifests_log, open_session, opened_queue, user, who
 from stallkit_operator.install import install
 from stallkit_operator.queue import Queue
 from stallkit_operator.sandbox.sandbox_start import composer_of
@@ -78,7 +80,7 @@ def stuck_serve_command(
     Example:    stallkit sandbox serve web db
     """
     try:
-        from stallkit_operator.agent_server import serve, sockets, tcp_at  # extra: stuck
+        from stallkit_operator.agent_server import serve, sockets, tcp_at, tokens_of  # extra: stuck
     except ImportError as error:
         raise _missing("endpoint", "stuck", error) from error
 
@@ -90,7 +92,7 @@ def stuck_serve_command(
     if listen is not None:
         if token_file is None or not hosts:
             raise click.UsageError("--listen needs --token-file and --allow-host")
-        tcp = tcp_at(listen, token_file, hosts, origins)
+        tcp = tcp_at(listen, tokens_of(token_file), hosts, origins)
     place = folder or stuck_dir()
 
     def mounts(name: str) -> None:
@@ -202,15 +204,23 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make the sockets there. [default: serve in the state's]"
 )
+<<<<<<< HEAD
 @click.option("--listen", metavar="HOST:PORT", help="Serve HTTP over TCP too; needs --token-file.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="File with lines NAME TOKEN, for --listen.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="Accept this Host header over TCP.")
+=======
+@click.option("--page", is_flag=True, help="A page for a phone, at --listen. [default: 127.0.0.1 and a free port]")
+@click.option("--listen", metavar="HOST:PORT", help="HTTP over TCP as well; needs --token-file or --page.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="Lines NAME TOKEN, for --listen.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
+>>>>>>> page
 @session_options
 def serve_command(
     sandboxes: tuple[str, ...],
     policy: str | None,
     mcp: bool,
     folder: Path | None,
+    page: bool,
     listen: str | None,
     token_file: Path | None,
     hosts: tuple[str, ...],
@@ -220,29 +230,35 @@ def serve_command(
     """Answer programs of any language, until SIGTERM or Ctrl-C: who waits, why, and, with a policy, a reply.
 
     JSON-RPC 2.0, a request a line at the unix socket rpc.sock, and over HTTP (POST /rpc) at http.sock; only this user
+<<<<<<< HEAD
     reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  Needs the extra
     stallkit-operator[serve].
+=======
+    reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  With --page it prints the address
+    of a page for a browser, with a token that is good until it ends.  Needs the extra stallkit-operator[serve].
+>>>>>>> page
 
     \b
     Exit codes: 0 ended as asked; 1 could not start, or another serves; 64 usage.
     Example:    stallkit serve --policy careful
+                stallkit serve --page --policy careful --listen 127.0.0.1:8377
                 stallkit serve --mcp
     """
-    if listen is not None and token_file is None:
-        raise click.UsageError("--listen needs --token-file")
-    if mcp and (sandboxes or listen or folder):
-        raise click.UsageError("--mcp uses standard input and output alone: leave sandboxes, --dir and --listen out")
+    if listen is not None and token_file is None and not page:
+        raise click.UsageError("--listen needs --token-file or --page")
+    if mcp and (sandboxes or listen or folder or page):
+        raise click.UsageError("--mcp uses standard input and output alone: leave sandboxes and the other ways in out")
     try:
         allowed = load_policy(policy) if policy else None
         engine()  # it says now what is wrong with the packs
         reach = partial(open_session, options=Options(socket_name, socket_path))
-        services = Services(opened_queue, installed_engine, reach, allowed)
+        services = Services(opened_queue, installed_engine, reach, allowed, manifests_log().append)
         if mcp:
             from stallkit_operator.serve.mcp_server import server  # extra: serve
 
             server(services, who("serve --mcp")).run("stdio")
         else:
-            _sockets(services, sandboxes, folder, listen, token_file, hosts)
+            _sockets(services, sandboxes, folder, page, listen, token_file, hosts)
     except ImportError as error:
         raise _missing("serve", "serve", error) from error
     except ValueError as error:
@@ -253,22 +269,32 @@ def _sockets(
     services: Services,
     sandboxes: tuple[str, ...],
     folder: Path | None,
+    page: bool,
     listen: str | None,
     token_file: Path | None,
     hosts: tuple[str, ...],
 ) -> None:
-    from stallkit_operator.agent_server import Served, serve, sockets, tcp_at  # extra: serve
+    from stallkit_operator.agent_server import Served, serve, sockets, tcp_at, tokens_of  # extra: serve
+    from stallkit_operator.serve import page as phone  # extra: serve
     from stallkit_operator.serve.http_routes import opened, routes  # extra: serve
 
-    tcp = tcp_at(listen, token_file, hosts or (listen,)) if listen is not None and token_file is not None else None
+    tcp = None
+    if page or listen is not None:
+        listen = listen or "127.0.0.1:0"
+        tokens = tokens_of(token_file) if token_file else {secrets.token_urlsafe(32): user()}
+        served_at = {*hosts, listen, listen.replace("127.0.0.1", "localhost")} if page else hosts or {listen}
+        tcp = tcp_at(listen, tokens, served_at, phone.origins(served_at) if page else ())
     place = (folder or state_dir() / "serve").absolute()
     private.folder(place)
 
     def ready() -> None:
         click.echo(shown(f"JSON-RPC lines: {place / 'rpc.sock'}"))
-        click.echo(shown(f"HTTP: {place / 'http.sock'}, POST /rpc") + (f"; {listen}" if listen else ""))
+        over_tcp = f"; {gate.tcp.host}:{gate.tcp.port}" if gate.tcp else ""
+        click.echo(shown(f"HTTP: {place / 'http.sock'}, POST /rpc{over_tcp}"))
         for name in (one for one in sandboxes if one not in served.failed):
             click.echo(shown(name, f": mount {(stuck_dir() / name).absolute()}"))
+        for line in phone.ways(gate.tcp, hosts, token_file) if page and gate.tcp else ():
+            click.echo(escaped(line))  # not redacted: the token is what it is printed for
         said = f"policy {services.policy.name}" if services.policy else "read-only: --policy lets programs reply"
         click.echo(shown(said))
 
@@ -280,7 +306,7 @@ def _sockets(
         tell = _notifier(stack, None, (), None, None) if sandboxes else lambda event: None
         serve(
             queue, Served([*served.sockets, *http], served.gate), ready, on_message=tell,
-            routes=routes(services, gate), beside=beside,
+            routes=[*routes(services, gate), *([phone.route(gate)] if page else [])], beside=beside,
         )  # fmt: skip
 
 

@@ -123,4 +123,5 @@ def opened(folder: Path, operator: str, tcp: Tcp | None = None) -> Iterator[tupl
         sockets = [made]
         if tcp is not None:
             sockets.append(stack.enter_context(socket.create_server((tcp.host, tcp.port), backlog=BACKLOG)))
+            tcp = tcp.at(sockets[-1].getsockname()[1])
         yield sockets, Gate({str(made.getsockname()): operator}, tcp)

@@ -7,6 +7,7 @@ and the gate, and only if the policy that the server was started with lets progr
 from __future__ import annotations
 
 import re
+import socket
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -52,13 +53,14 @@ class NotDone(StallkitError):
 class Services:
     """What the methods need: the queue and the engine, a way to sessions by target and tmux server, and the policy.
 
-    Without a `policy` nothing is answered.
+    Without a `policy` nothing is answered.  `audit` writes one event of the manifests' log, as for `carry_out`.
     """
 
     queue: Callable[[], AbstractContextManager[Queue]]
     engine: Callable[[], Engine]
     reach: Callable[[str, str | None], Transport]
     policy: Policy | None = None
+    audit: Callable[[Mapping[str, Any]], object] = lambda event: None
 
 
 @frozen
@@ -100,7 +102,12 @@ def _fitting(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 def _who_waits(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
     with services.queue() as queue:
         items = [unstructure(item) for item in queue.items()]
-    return {"items": items, "sessions": [row for status in statuses() for row in status["sessions"]]}
+    return {
+        "host": socket.gethostname(),
+        "policy": services.policy.name if services.policy else None,
+        "items": items,
+        "sessions": [row for status in statuses() for row in status["sessions"]],
+    }
 
 
 def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
@@ -121,17 +128,22 @@ def _explain(services: Services, given: Mapping[str, Any], who: Who) -> dict[str
     return {**dump(found), "facts": facts}
 
 
+_VERBS = {"text": Verb.REPLY, "option": Verb.ANSWER, "decline": Verb.DECLINE}
+
+
 def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
     with services.queue() as queue:
         item = queue.item(given["id"])
-        verb, words = (Verb.REPLY, given["text"]) if "text" in given else (Verb.ANSWER, given["option"])
+        verb, words = next((verb, given[name]) for name, verb in _VERBS.items() if name in given)
+        if verb is Verb.DECLINE and item.source is not Source.AGENT:
+            raise NotDone("reply", str(item.id), "only an agent's notice can be declined", "choose one of its options")
         chosen = item.option(words)
         answer = chosen.name if chosen else words
         done = _refused(services, item, answer) if item.open and item.revision == given["revision"] else None
         if done is None:
             try:
                 order, reach = Order(verb, item.id, words), partial(_answered_at, services)
-                done = carry_out(queue, order, who, services.engine, reach, given["revision"])
+                done = carry_out(queue, order, who, services.engine, reach, given["revision"], services.audit)
             except ValueError as error:
                 raise NotDone("reply", str(item.id), str(error), "see who_waits") from error
     return {"result": str(done.result), "why": done.why, "item": unstructure(done.item)}
@@ -166,7 +178,7 @@ def _refused(services: Services, item: Item, answer: str) -> Answered | None:
 def _kept_for_a_person(policy: Policy, session: str) -> str | None:
     """Why no program answers the notices of a session: a rule escalates all that it asks, and names no screen."""
     for rule in policy.rules:
-        whole = evolve(rule, session=(), why="") == Rule(do=Act.ESCALATE)
+        whole = rule.do is Act.ESCALATE and evolve(rule, session=(), why="") == Rule(do=Act.ESCALATE)
         if whole and (not rule.session or any(fnmatchcase(session, one) for one in rule.session)):
             return f"policy {policy.name} leaves it to a person: {rule}"
     return None
@@ -220,7 +232,8 @@ _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**53, "description": "of
 METHODS: Mapping[str, Method] = {
     "who_waits": Method(
         "What waits for a person, the oldest first (`items`, as `stallkit stuck list --json`), and what each watched"
-        " session does (`sessions`, as `stallkit status --json`).",
+        " session does (`sessions`, as `stallkit status --json`); `host` is this machine, `policy` the one that lets"
+        " programs reply.",
         {},
         (),
         (),
@@ -235,15 +248,16 @@ METHODS: Mapping[str, Method] = {
         _explain,
     ),
     "reply": Method(
-        "Answer an item of `who_waits`, with a text or with one of its options. It looks again first: where the item"
-        " or its prompt has changed, nothing is done; a secret or a login never gets a key. `result` is done, refused,"
-        " changed, unseen or over, as `stallkit stuck reply --json`.",
+        "Answer an item of `who_waits`, with a text or with one of its options, or decline an agent's notice. It looks"
+        " again first: where the item or its prompt has changed, nothing is done; a secret or a login never gets a key."
+        " `result` is done, refused, changed, unseen or over, as `stallkit stuck reply --json`.",
         {
             **{"id": _NUMBER, "revision": _NUMBER, "text": _text("what is typed, or said to an agent", MOST)},
             "option": _text("the id or name of one of its options", 500),
+            "decline": _text("why: an agent's notice is declined", MOST),
         },
         ("id", "revision"),
-        ("text", "option"),
+        tuple(_VERBS),
         _reply,
     ),
 }
