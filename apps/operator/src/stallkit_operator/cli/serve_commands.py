@@ -204,16 +204,10 @@ def install_command(folder: Path, inside: str | None, denied_hook: bool) -> None
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="Make the sockets there. [default: serve in the state's]"
 )
-<<<<<<< HEAD
-@click.option("--listen", metavar="HOST:PORT", help="Serve HTTP over TCP too; needs --token-file.")
+@click.option("--page", is_flag=True, help="Show a page for a phone, at --listen. [default: 127.0.0.1 and a free port]")
+@click.option("--listen", metavar="HOST:PORT", help="Serve HTTP over TCP too; needs --token-file or --page.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="File with lines NAME TOKEN, for --listen.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="Accept this Host header over TCP.")
-=======
-@click.option("--page", is_flag=True, help="A page for a phone, at --listen. [default: 127.0.0.1 and a free port]")
-@click.option("--listen", metavar="HOST:PORT", help="HTTP over TCP as well; needs --token-file or --page.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="Lines NAME TOKEN, for --listen.")
-@click.option("--allow-host", "hosts", multiple=True, metavar="HOST", help="A Host header that is served over TCP.")
->>>>>>> page
 @session_options
 def serve_command(
     sandboxes: tuple[str, ...],
@@ -230,13 +224,8 @@ def serve_command(
     """Answer programs of any language, until SIGTERM or Ctrl-C: who waits, why, and, with a policy, a reply.
 
     JSON-RPC 2.0, a request a line at the unix socket rpc.sock, and over HTTP (POST /rpc) at http.sock; only this user
-<<<<<<< HEAD
-    reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  Needs the extra
-    stallkit-operator[serve].
-=======
-    reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  With --page it prints the address
-    of a page for a browser, with a token that is good until it ends.  Needs the extra stallkit-operator[serve].
->>>>>>> page
+    reaches them.  With SANDBOX it is `stallkit sandbox serve` as well, in one process.  With --page it prints the
+    address of a page for a browser, with a token that is good until it ends.  Needs the extra stallkit-operator[serve].
 
     \b
     Exit codes: 0 ended as asked; 1 could not start, or another serves; 64 usage.
