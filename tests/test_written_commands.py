@@ -21,7 +21,7 @@ import pexpect
 import pytest
 from terminals import wait_for
 
-from stallkit.cli.main import cli
+from stallkit.cli.main import SYNONYMS, cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -184,6 +184,7 @@ def unknown(line: str) -> str:
         words = shlex.split(line.replace("'", "").replace('"', ""), comments=True)[1:]
     except ValueError as error:
         return str(error)
+    words = [*SYNONYMS.get(words[0], words[:1]), *words[1:]] if words else []
     context = click.Context(cli, info_name="stallkit", **cli.context_settings)
     command: click.Command = cli
     for word in words:
@@ -195,6 +196,7 @@ def unknown(line: str) -> str:
                 return option
         elif isinstance(command, click.Group) and not re.fullmatch(r"[A-Z|.…]+|\.\.\.", word):
             below = command.get_command(context, word.rstrip(",;:"))
+            below = below or command.get_command(context, getattr(command, "default", ""))
             if below is None:
                 return word
             context = click.Context(below, info_name=word, parent=context)

@@ -39,7 +39,7 @@ WORDS = {  # a command by its old words, and today's
     "supervise": "watch --service",
     "wait-ready": "wait",
 }
-_SYNONYMS = {"pipelock": ["sandbox", "egress"]}  # which stay
+SYNONYMS = {"pipelock": ["sandbox", "egress"]}  # which stay
 _OPTIONS = {"--hung-after": "--hang-timeout", "--watch-for": "--for", "--wait-ready": "--wait"}
 
 
@@ -49,7 +49,7 @@ def todays_words(words: Sequence[str]) -> list[str]:
         old = " ".join(words[:count])
         if today := WORDS.get(old):
             return [*_renamed(old, today).split(), *words[count:]]
-    return [*_SYNONYMS.get(words[0], words[:1]), *words[1:]] if words else []
+    return [*SYNONYMS.get(words[0], words[:1]), *words[1:]] if words else []
 
 
 def todays_options(words: Sequence[str], command: click.Command) -> list[str]:

@@ -42,9 +42,11 @@ class _Record(click.Command):
 class _Group(VerbGroup):
     """What is no verb of it is the session to record: `stallkit record -- npm init` is `record start -- npm init`."""
 
+    default = "start"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in {*self.list_commands(ctx), *ctx.help_option_names} and not ctx.resilient_parsing:
-            args = ["start", *args]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 
