@@ -91,7 +91,7 @@ class Office:
                 return "not filed"
             before, heard = item.id, len(model.requests)
             model.reply = THANKS
-            if refused := self._stuck("answer", f"{item.id}@{item.revision}", answer):
+            if refused := self._stuck("reply", f"{item.id}@{item.revision}", answer):
                 self.player._press("Escape")
                 return refused
             item = self._item(after=before) if answer == TICKED else None

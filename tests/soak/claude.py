@@ -179,7 +179,7 @@ def _answered(place: Place, name: str) -> Tried:
         done = place.start(name, stage)
         assert done.returncode == 0, done.stderr
         for _ in range(4):  # the dialogs of a first start
-            if not _replied(place, name, tried, lambda item: ("answer", _ref(item), _choice(item))):
+            if not _replied(place, name, tried, lambda item: ("reply", _ref(item), _choice(item))):
                 return tried
             ready = place.ask("wait", f"tmux:{name}", "--policy", "observe", "-S", str(place.server.socket))
             if ready.returncode == 0:
