@@ -180,6 +180,8 @@ EVIL = (
     '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202egnp.exe\u2066 \x1b[31mred\x07 \u200bhid\U000e0041den'
 )
 LONG = "W" * 10_000
+CUT = """[...document.querySelectorAll("main *")].filter(one => one.clientWidth && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.outerHTML.slice(0, 60))"""
 
 
 def test_hostile_texts_run_nothing_and_break_no_layout(phone: Phone) -> None:
@@ -197,6 +199,7 @@ def test_hostile_texts_run_nothing_and_break_no_layout(phone: Phone) -> None:
     for width in (390, 320, 1200):
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT) == [], "a part of a command may be out of sight"
         for one in page.locator("article, article *:visible:not(.rows *)").all():
             box = one.bounding_box()
             assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= width + 1), one.inner_text()[:80]
