@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate, chain
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stallkit.terminal.text import cells, cut, escaped, fold, painted, replaced, strip
+from stallkit.terminal.text import cells, coloured, cut, escaped, fold, painted, replaced, strip
 
 # Text in which control sequences, broken ones too, are as likely as letters.
 SEQUENCES = ["\x1b", "\x1b[", "\x1b[1m", "\x1b[2K", "\x1b[K", "\x1b]0;t", "\x1bP", "\x1b\\", "\x9b", "\x9d", "\x9c"]
@@ -84,6 +85,14 @@ def test_only_what_stands_between_shifts_is_painted() -> None:
     assert painted(frame) == "┌─\x1b[1m┐\x1b[0m\n│ mail │", "colours have letters, too; a row may end before its shift"
     assert painted("lqk \x1b[1m mqj") == "lqk \x1b[1m mqj"
     assert painted("\x0eq") == "─", "what has no end is painted to the end"
+
+
+@examples
+@given(TERMINAL)
+def test_what_is_coloured_has_no_sequence_but_colours(text: str) -> None:
+    shown = coloured(text).split("\n")
+    assert all(re.sub(r"\x1b\[[0-9;:]*m", "", line).isprintable() for line in shown)
+    assert len(shown) == len(text.split("\n")), "each row stays a row"
 
 
 @examples

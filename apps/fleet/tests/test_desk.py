@@ -168,7 +168,7 @@ def test_what_a_hostile_host_writes_is_shown_as_text_and_hides_nobody_else(
         columns_are_apart(screen)
         shown.press("Up")
         shown.shows("─ eeee", r"│ \\x1b\[2J\\u202every-long")
-        shown.press("Down", "Down", "Down")  # to the session whose name is long
+        shown.press("/very-long", "Enter")  # the session whose name is long
         screen = shown.shows(r"    state: \\x1b\]0;owned")
         assert "\u202e" not in screen and "\x1b[2J" not in shown.styled and "\x1b[31m" not in shown.styled
         assert not re.search("^stallkit stuck approve", screen, re.M), screen

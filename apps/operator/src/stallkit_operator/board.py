@@ -95,7 +95,7 @@ class Entry:
 
 @frozen
 class Board:
-    """All that is there, as it was read at a time of the wall clock."""
+    """All sessions and questions, as they were read at a time of the wall clock."""
 
     rows: tuple[Row, ...] = ()
     items: tuple[Item, ...] = ()  # the oldest first

@@ -233,6 +233,7 @@ class Dashboard(App[None]):
     Line, Line:focus { height: 3; border: round ansi_cyan; border-title-color: ansi_cyan; padding: 0 1; display: none; }
     Input > .input--cursor { text-style: reverse; }
     DataTable > .datatable--header { background: ansi_default; color: ansi_bright_black; text-style: none; }
+    DataTable > .datatable--hover { background: ansi_default; }
     DataTable > .datatable--cursor { background: ansi_blue; color: ansi_bright_white; text-style: bold; }
     .plain DataTable > .datatable--cursor { text-style: reverse; }
     FooterKey .footer-key--key { color: ansi_cyan; background: ansi_default; text-style: bold; }
@@ -306,7 +307,7 @@ class Dashboard(App[None]):
 
     @work(thread=True, exclusive=True, group="look")
     def look(self) -> None:
-        """Read what is there now, and show it."""
+        """Read the board, and show it."""
         try:
             board = self.desk.board()
         except StallkitError as error:

@@ -55,7 +55,7 @@ class Fleet(Protocol):
     """The other hosts of the fleet that this machine is in."""
 
     def board(self) -> Board:
-        """What is there now, as far as it is known."""
+        """All sessions and questions there, as far as they are known."""
         ...
 
     def answer(self, order: Order, seen: FarItem) -> str:
@@ -84,7 +84,7 @@ class Desk:
         return engine()
 
     def board(self) -> Board:
-        """What is there now.  Raises StoreError."""
+        """All sessions and questions, as they are now.  Raises StoreError."""
         began = time.time()
         with opened_queue() as queue:
             items = queue.items()
