@@ -34,7 +34,7 @@ _ANSWERS: dict[Kind, list[str]] = {
     Kind.TEXT: ["acme"],
     Kind.QUESTION: ["acme"],
 }
-_BELOW = (["Setting up acme (4.2) ...", "Done."], ["Installed 12 packages."])
+_BELOW = (["It went on."], ["Setting up acme (4.2) ...", "Done."], ["Installed 12 packages."])
 BUSY = ["⠹ Building the project… (12s · esc to interrupt)", "✻ Thinking… (3s · esc to interrupt)"]
 _CONTENTS: dict[FieldType, tuple[str, ...]] = {
     FieldType.NUMBER: ("7", "58", "203"),

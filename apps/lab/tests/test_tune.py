@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from stallkit_lab.corpus_lines import Case, Label
 from stallkit_lab.evaluate.prediction import judge_case
-from stallkit_lab.tune import idle_clauses, mutants, replaced, tune
+from stallkit_lab.tune import Mutant, Tuning, mutants, replaced, tune
 from strategies import Case as Packs
 from strategies import cases as packs_and_screens
 
@@ -34,6 +34,11 @@ CASES = [
     case("other", "Restart?", "working"),
     case("answered", "Deploy now?\nDone", "working"),
 ]
+
+
+def idle_clauses(tuning: Tuning) -> list[Mutant]:
+    """The clauses that can be dropped without a change."""
+    return [e.mutant for e in tuning.effects if e.mutant.change == "dropped" and e.without_use]
 
 
 def rule(signature: Signature = ASK) -> Rule:

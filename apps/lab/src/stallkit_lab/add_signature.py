@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Iterator, Sequence
 
 import click
 from attrs import evolve, frozen
@@ -18,14 +18,16 @@ from stallkit.cli.output import Exit, progress, say, shown
 from stallkit.detect.engine import Engine
 from stallkit.detect.signature import Clause, CursorState, Kind, Pack, Signature, State
 from stallkit.errors import PackError, PackFormatError, StallkitError
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.packs.pack_file import parse_pack, read_pack
 from stallkit.packs.registry import installed
-from stallkit.packs.screenfile import parse_screen, read_screen
+from stallkit.packs.screenfile import front_of, parse_screen, read_screen, render_screen
 from stallkit.redact.redact import redact
 from stallkit.terminal.screen import Screen
 from stallkit.terminal.text import cells
 from stallkit.testing import check_signature
 from stallkit.testing.example import golden, places
+from stallkit.testing.lookalikes import mentions
 from stallkit.word_tables import INTERPRETERS, RELAYS
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.messages import STATES, name_problems, number
@@ -151,20 +153,27 @@ def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Wr
     parse_pack(after, str(path), folder.name)
     made = {screens / f"hit-{_file_name(one.name)}-{number}.txt": one.text for number, one in enumerate(captures, 1)}
     made[screens / "miss-made.txt"] = _dead(captures[0].screen, signature)
-    draft = path.with_name(f".{path.name}.draft")
     screens.parent.mkdir(exist_ok=True)
     try:
-        draft.write_bytes(after.encode())
-        shutil.copymode(path, draft)
         screens.mkdir()
         for file, text in made.items():
             file.write_text(text, encoding="utf-8")
-        draft.replace(path)  # at once, and last: screens without a signature would make the pack invalid
+        rewrite(path, after)  # last: screens without a signature would make the pack invalid
     except BaseException:  # a full disk, or ctrl-C
-        draft.unlink(missing_ok=True)
         shutil.rmtree(screens, ignore_errors=True)
         raise
     return Written(told, (path, *made))
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Replace a file's text at once, or not at all.  Raises OSError."""
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_bytes(text.encode())
+        shutil.copymode(path, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def as_toml(signature: Signature) -> str:
@@ -195,21 +204,13 @@ def _string(text: str) -> str:
 
 def _dead(screen: Screen, signature: Signature) -> str:
     """A miss made of the screen: answered where it was a line, quoted where it was a dialog."""
-    lines = [line.rstrip() for line in screen.lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    if any(clause.where == "prompt_line" for clause in signature.all_of):
-        prompt = screen.prompt_line
-        answer = "y" if signature.kind is Kind.CONFIRM else "answer"
-        lines = [*lines[: prompt.row], f"{prompt.text.rstrip()} {answer}", "It went on.", ""]
-    else:
-        lines = [*(f'The screen read "{line.strip()}".' for line in lines if line.strip()), ""]
-    front: dict[str, Any] = {"cursor": [0, len(lines) - 1], "cursor_visible": True}
+    made = mentions(signature, screen, "answered" if signature.at_cursor else "prose")[0]
+    columns, rows = max(map(cells, made.lines)), len(made.lines)
     if screen.size is not None:
-        front["size"] = [max(screen.size.columns, *map(cells, lines)), max(screen.size.rows, len(lines))]
-    front["note"] = "made of the first hit: answered, or quoted"
-    block = "".join(f"{key} = {json.dumps(value)}\n" for key, value in front.items())
-    return f"---\n{block}---\n" + "\n".join(lines) + "\n"
+        columns, rows = max(columns, screen.size.columns), max(rows, screen.size.rows)
+    seen = Snapshot(screen=evolve(made, columns=columns, rows=rows).screen())
+    front = {**front_of(seen), "note": "made of the first hit: answered, or quoted"}
+    return render_screen("\n".join(made.lines), front)
 
 
 def _file_name(stem: str) -> str:

@@ -14,7 +14,7 @@ from stallkit.errors import UnknownName
 from stallkit.packs.pack_file import parse_pack
 from stallkit.packs.registry import installed
 from stallkit.toml_file import parse_toml
-from stallkit_lab.add_signature import PACK_FILE, find_pack
+from stallkit_lab.add_signature import PACK_FILE, find_pack, rewrite
 from stallkit_lab.lint.runner import home_of
 from stallkit_lab.messages import number
 
@@ -54,13 +54,7 @@ def removal(folder: Path, id: str) -> Removal:
 
 def remove(found: Removal, id: str) -> None:
     """Take it out: the pack's file is replaced at once, then the folder of its screens is removed.  Raises OSError."""
-    draft = found.file.with_name(f".{found.file.name}.draft")
-    try:
-        draft.write_bytes(found.after.encode())
-        shutil.copymode(found.file, draft)
-        draft.replace(found.file)
-    finally:
-        draft.unlink(missing_ok=True)
+    rewrite(found.file, found.after)
     screens = found.file.parent / "screens" / id
     if screens.is_symlink():
         screens.unlink()

@@ -20,7 +20,6 @@ from stallkit.detect.matcher import TIMEOUT_S, Budget, find, last_in, region
 from stallkit.detect.signature import Clause, Kind, Pack, Signature, State
 from stallkit.errors import SignatureError, StallkitError
 from stallkit.jsonio import unstructure
-from stallkit.packs.screenfile import read_screen
 from stallkit.terminal.screen import Screen
 from stallkit_lab.evaluate import corpus
 from stallkit_lab.messages import STATES, name_problems
@@ -171,7 +170,9 @@ def try_command(
         if not literal:
             regex.compile(pattern)
         clause = Clause(pattern if literal else None, None if literal else pattern, where, ignore_case)
-        trials = list(tried(clause, _screens(files, problems), engine().packs, State(state), foreground))
+        cases = (case for file in files for case in corpus.load(file, problems, bare=True))
+        screens = ((case.id, case.snapshot.screen) for case in cases)
+        trials = list(tried(clause, screens, engine().packs, State(state), foreground))
     except (ValueError, regex.error, SignatureError) as error:
         raise click.UsageError(f"{pattern!r}: {getattr(error, 'why', error)}") from error
     if as_json:
@@ -181,20 +182,6 @@ def try_command(
         _print(trials, counts(trials), everything)
     name_problems(problems)
     ctx.exit(Exit.FINDINGS if problems or not any(one.rows for one in trials) else Exit.OK)
-
-
-def _screens(files: tuple[Path, ...], problems: list[StallkitError]) -> Iterator[tuple[str, Screen]]:
-    """Each screen with its name; a folder's text files need no label here."""
-    for file in files:
-        inside = [path for path in sorted(file.rglob("*")) if path.is_file()] if file.is_dir() else [file]
-        for path in inside:
-            if path.suffix in (".jsonl", ".cast") or (path == file and path.suffix != ".txt"):
-                yield from ((case.id, case.snapshot.screen) for case in corpus.load(path, problems))
-            elif path.suffix == ".txt":
-                try:
-                    yield str(path), read_screen(path).screen
-                except StallkitError as error:
-                    problems.append(error)
 
 
 def _print(trials: list[Trial], found: dict[str, int], everything: bool) -> None:

@@ -176,11 +176,6 @@ def tune(
     return Tuning(rule, len(cases), matched, state, _wrong_keys(before), tuple(effects))
 
 
-def idle_clauses(tuning: Tuning) -> tuple[Mutant, ...]:
-    """The clauses that can be dropped without a change: without use on these cases and examples."""
-    return tuple(e.mutant for e in tuning.effects if e.mutant.change == "dropped" and e.without_use)
-
-
 def _looser(clause: Clause) -> Iterator[tuple[Change, Clause]]:
     if clause.where not in ("screen", "title"):
         yield "anywhere", evolve(clause, where="screen", begins="", ends="")

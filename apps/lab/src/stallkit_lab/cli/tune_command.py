@@ -47,9 +47,7 @@ def tune_command(
     engine = installed_engine()
     rule = _rule(signature, engine)
     problems: list[StallkitError] = []
-    skipped: list[str] = []
-    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems, skipped)]
-    cases += corpus.unlabelled(skipped)
+    cases = [case for path in (*paths, *more) for case in corpus.load(path, problems, bare=True)]
     begun = time.monotonic()
     with progress(f"tune {rule.name}") as tell:
         found = tune(

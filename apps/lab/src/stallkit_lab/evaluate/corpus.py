@@ -20,17 +20,16 @@ Item = Line | Case
 _SUFFIXES = (".jsonl", ".cast", ".txt")
 
 
-def load(
-    path: str | Path, problems: list[StallkitError] | None = None, skipped: list[str] | None = None
-) -> Iterator[Case]:
-    """The cases of a corpus, in order; those that cannot be read are added to `problems`; `skipped` as of `items`.
+def load(path: str | Path, problems: list[StallkitError] | None = None, bare: bool = False) -> Iterator[Case]:
+    """The cases of a corpus, in order; those that cannot be read are added to `problems`.
 
-    Without such a list the first one is raised: OSError, or StoreError naming file and line.
+    Without such a list the first one is raised: OSError, or StoreError naming file and line.  `bare`: screen files
+    without a label as well, in the state ``unknown``.
     """
     found: list[StallkitError] = [] if problems is None else problems
     if problems is None:
         Path(path).stat()
-    for item in items(path, found, skipped):
+    for item in items(path, found, bare=bare):
         try:
             if problems is None and found:
                 raise found[0]
@@ -43,7 +42,9 @@ def load(
         raise found[0]
 
 
-def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | None = None) -> Iterator[Item]:
+def items(
+    path: str | Path, problems: list[StallkitError], skipped: list[str] | None = None, bare: bool = False
+) -> Iterator[Item]:
     """The same, but the lines of a corpus unread, so that other processes can read them.
 
     `skipped` takes recordings without a marker, and screen files of a folder without a state: misses, and files without
@@ -64,7 +65,7 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
                 if empty and skipped is not None and len(problems) == before:
                     skipped.append(str(file))
             elif file.suffix == ".txt":
-                yield from _screen(file, path, [] if skipped is None else skipped)
+                yield from _screen(file, path, [] if skipped is None else skipped, bare)
             else:
                 yield from _lines(file)
         except OSError as error:
@@ -72,14 +73,6 @@ def items(path: str | Path, problems: list[StallkitError], skipped: list[str] | 
             problems.append(StoreError("corpus", str(file), why, "check that it exists and can be read"))
         except StallkitError as error:
             problems.append(error)
-
-
-def unlabelled(files: Sequence[str]) -> Iterator[Case]:
-    """The screen files among those that were skipped, as cases of the state ``unknown``."""
-    for file in files:
-        if file.endswith(".txt"):
-            found = read_screen(Path(file))
-            yield Case(file, str(found.front.get("program", "")), found.snapshot(target=file), Label(State.UNKNOWN))
 
 
 def count(path: str | Path) -> int:
@@ -107,7 +100,7 @@ def _lines(file: Path) -> Iterator[Line]:
                 yield Line(str(file), number, content)
 
 
-def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
+def _screen(file: Path, root: Path, skipped: list[str], bare: bool) -> Iterator[Case]:
     """One screen file as a case.
 
     Its front block's state and kind are its label.  Without them, a pack's hit or known gap (``todo-``) is labelled by
@@ -121,6 +114,8 @@ def _screen(file: Path, root: Path, skipped: list[str]) -> Iterator[Case]:
         label = _front_label(found, file)
     elif example and (signatures := file.parent.parent.parent / "signatures.toml").is_file():
         label = _signature_label(signatures, file)
+    elif bare:
+        label = Label(State.UNKNOWN)
     elif file == root and words[0] not in ("miss", "todo"):
         why = "it has no label: its front block has no state"
         raise StoreError("screen", str(file), why, 'write state = "..." between lines of ---')
