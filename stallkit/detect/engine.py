@@ -243,6 +243,9 @@ class Engine:
         for rule in () if checked else self.rules:
             _check_patterns(rule)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.packs)} packs, {len(self.rules)} signatures)"
+
     @cached_property
     def _keywords(self) -> Keywords:
         return Keywords(self.signatures)  # for the first look: some engines never look
