@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from stallkit.press.rules import Rule as Rule
     from stallkit.press.send import send as send
     from stallkit.press.send import wait_until_ready as wait_until_ready
+    from stallkit.probes.foreground_job import probed as probed
     from stallkit.terminal.keys import Keys as Keys
     from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
@@ -95,6 +96,7 @@ _HOMES = {
     "stallkit.press.policy_file": "load_policy",
     "stallkit.press.rules": "Rule",
     "stallkit.press.send": "send wait_until_ready",
+    "stallkit.probes.foreground_job": "probed",
     "stallkit.transports.base": "Options Transport",
     "stallkit.transports.memory": "MemoryTransport",
     "stallkit.transports.pexpect": "PexpectTransport",

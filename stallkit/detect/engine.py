@@ -82,7 +82,8 @@ class Match:
     spans: tuple[Span, ...]
     line: str
 
-    __repr__ = short_repr("pack", "signature")
+    def __repr__(self) -> str:
+        return f"Match('{self.pack.name}:{self.signature.id}')"
 
     @property
     def top(self) -> float:
