@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from stallkit.old_names import MOVED, give_back, moved
 
 if TYPE_CHECKING:
-    from stallkit.cli.printed_json import json_schema as json_schema
-    from stallkit.detect.composer import Composer as Composer
     from stallkit.detect.dialog import Dialog as Dialog
     from stallkit.detect.engine import Detection as Detection
     from stallkit.detect.engine import Match as Match
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from stallkit.detect.signature import Signature as Signature
     from stallkit.detect.signature import State as State
     from stallkit.errors import ConfigError as ConfigError
-    from stallkit.errors import ContainerError as ContainerError
     from stallkit.errors import KeysRefused as KeysRefused
     from stallkit.errors import PackError as PackError
     from stallkit.errors import SessionGone as SessionGone
@@ -67,9 +64,9 @@ if TYPE_CHECKING:
     from stallkit.press.policy import Wait as Wait
     from stallkit.press.policy_file import load_policy as load_policy
     from stallkit.press.rules import Rule as Rule
-    from stallkit.press.rules import Scene as Scene
     from stallkit.press.send import send as send
     from stallkit.press.send import wait_until_ready as wait_until_ready
+    from stallkit.probes.foreground_job import probed as probed
     from stallkit.terminal.keys import Keys as Keys
     from stallkit.terminal.screen import Screen as Screen
     from stallkit.transports.base import Options as Options
@@ -81,15 +78,13 @@ if TYPE_CHECKING:
     from stallkit.transports.targets import open_target as open_target
 
 _HOMES = {
-    "stallkit.cli.printed_json": "json_schema",
-    "stallkit.detect.composer": "Composer",
     "stallkit.detect.dialog": "Dialog",
     "stallkit.detect.engine": "Detection Match",
     "stallkit.terminal.keys": "Keys",
     "stallkit.terminal.screen": "Screen",
     "stallkit.detect.signature": "Certainty Clause Dismissal Kind Pack Severity Signature State",
     "stallkit.evidence.snapshot": "ProcessFacts Snapshot",
-    "stallkit.errors": "ConfigError ContainerError KeysRefused PackError SessionGone StallkitError TransportError",
+    "stallkit.errors": "ConfigError KeysRefused PackError SessionGone StallkitError TransportError",
     "stallkit.jsonio": "dump load schema",
     "stallkit.judging.judge": "judge",
     "stallkit.judging.verdict": "Verdict",
@@ -99,8 +94,9 @@ _HOMES = {
     "stallkit.press.events": "Event EventLog",
     "stallkit.press.gate": "Outcome",
     "stallkit.press.policy_file": "load_policy",
-    "stallkit.press.rules": "Rule Scene",
+    "stallkit.press.rules": "Rule",
     "stallkit.press.send": "send wait_until_ready",
+    "stallkit.probes.foreground_job": "probed",
     "stallkit.transports.base": "Options Transport",
     "stallkit.transports.memory": "MemoryTransport",
     "stallkit.transports.pexpect": "PexpectTransport",

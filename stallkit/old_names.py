@@ -23,8 +23,12 @@ _KINDS = {
 _NOW = {
     "stallkit_sessions": "ExitRecord Observation Run RunResult RunStatus Sessions run run_async",
     "stallkit_supervisor": "Supervisor WatchConfig",
+    "stallkit.cli.printed_json": "json_schema",
+    "stallkit.detect.composer": "Composer",
+    "stallkit.errors": "ContainerError",
+    "stallkit.press.rules": "Scene",
 }
-MOVED = {name: package for package, names in _NOW.items() for name in names.split()}  # to another distribution
+MOVED = {name: module for module, names in _NOW.items() for name in names.split()}
 
 
 @cache
@@ -66,7 +70,7 @@ def give_back() -> None:
 
 
 def moved(name: str) -> Any:
-    """A name of `stallkit` that another distribution has now.  Raises AttributeError if that is not installed."""
+    """A name of `stallkit` that another module has now.  Raises AttributeError if its distribution is not installed."""
     package = MOVED[name]
     try:
         value = getattr(import_module(package), name)

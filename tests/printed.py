@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from stallkit import json_schema
+from stallkit.cli.printed_json import json_schema
 
 
 def printed(name: str, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

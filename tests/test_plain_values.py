@@ -28,11 +28,10 @@ from stallkit import (
     Verdict,
     check,
     dump,
-    json_schema,
     load,
 )
 from stallkit.cli.check_commands import printed
-from stallkit.cli.printed_json import all_printed
+from stallkit.cli.printed_json import all_printed, json_schema
 from stallkit.detect.dialog import Role
 from stallkit.detect.dialog_parser import Option
 from stallkit.detect.engine import SignatureRef

@@ -1,7 +1,6 @@
 """The examples of the pages pass ``mypy --strict``: what a person copies into a typed program is typed.
 
-A page's ``>>>`` lines are one program; a ``python`` block is one where it imports what it uses.  Others are parts of
-docs/examples, which `scripts/test` checks.
+A page's ``>>>`` lines are one program; so is a ``python`` block that imports what it uses, and each of docs/examples.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import doctest
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,24 @@ def complaints(folder: Path, sources: dict[str, str]) -> str:
 
 
 def test_the_examples_are_typed(tmp_path: Path) -> None:
-    sources = {}
+    sources = {path.stem: path.read_text() for path in (ROOT / "docs" / "examples").glob("*.py")}
+    sources["target"] = (
+        "from stallkit import open_target\n\nwith open_target('tmux:w1') as session:\n    session.capture()\n"
+    )
     for page in PAGES:
         name = re.sub(r"[^a-z]", "_", str(page.relative_to(ROOT)).lower())
         sources |= {f"{name}_{number}": source for number, source in enumerate(programs(page))}
     assert len(sources) >= 12
     assert complaints(tmp_path, sources) == ""
+
+
+def test_what_the_examples_import_is_typed_where_it_is_installed() -> None:
+    """The search path of this checkout finds types without the marker; that of a user does not."""
+    text = "".join(program for page in PAGES for program in programs(page))
+    packages = set(re.findall(r"^(?:from|import) (stallkit(?:_[a-z]+)?)\b", text, re.MULTILINE))
+    assert {"stallkit", "stallkit_sessions", "stallkit_supervisor"} <= packages
+    for package in packages:
+        assert Path(str(import_module(package).__file__)).with_name("py.typed").is_file(), package
 
 
 @pytest.mark.parametrize("source", ["def f(x):\n    return x\n", "from stallkit import check\ncheck(3)\n"])

@@ -18,7 +18,7 @@ def pages() -> Iterator[tuple[str, str]]:
     listed = "\n".join(schemas)
     yield (
         "reference/schemas/index.md",
-        "# JSON schemas\n\n`stallkit.json_schema(NAME)` returns these (JSON Schema 2020-12), `stallkit.schema(Verdict)`"
+        "# JSON schemas\n\n`stallkit config schema NAME` prints these (JSON Schema 2020-12), `stallkit.schema(Verdict)`"
         " that of a class.\n\n"
         f"{written(['name', 'of what'], rows)}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )

@@ -16,6 +16,7 @@ from attrs import field, frozen
 from attrs.converters import optional
 from attrs.validators import ge
 
+from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 
 RULE = "─"  # stands for a row of nothing but box drawing
@@ -295,6 +296,8 @@ class Dialog:
     elements: tuple[Element, ...] = field(converter=_elements)
     edges: frozenset[Edge] = field(converter=_edges)
     fields: Mapping[str, FieldSpec] = field(factory=dict, converter=_fields, hash=False)
+
+    __repr__ = short_repr("elements", "edges")
 
     def __attrs_post_init__(self) -> None:
         if not self.elements or not self.edges:

@@ -82,7 +82,8 @@ class Match:
     spans: tuple[Span, ...]
     line: str
 
-    __repr__ = short_repr("pack", "signature")
+    def __repr__(self) -> str:
+        return f"Match('{self.pack.name}:{self.signature.id}')"
 
     @property
     def top(self) -> float:
@@ -242,6 +243,9 @@ class Engine:
         self.rules = tuple(sorted(rules, key=lambda rule: rule.pack.order(rule.signature)))
         for rule in () if checked else self.rules:
             _check_patterns(rule)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.packs)} packs, {len(self.rules)} signatures)"
 
     @cached_property
     def _keywords(self) -> Keywords:

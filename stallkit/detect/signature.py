@@ -186,7 +186,9 @@ class Clause:
     keywords: tuple[str, ...] = field(default=(), converter=_strings)
     begins: str = ""
     ends: str = ""
-    needs: tuple[frozenset[str], ...] = field(init=False, eq=False, repr=False)  # sets of which it needs one each
+    needs: tuple[frozenset[str], ...] = field(init=False, eq=False)  # sets of which it needs one each
+
+    __repr__ = short_repr("text", "pattern", "where")
 
     def __attrs_post_init__(self) -> None:
         if (self.text is None) == (self.pattern is None):
@@ -253,6 +255,8 @@ class Dismissal:
     expect: Expect = field(default=Expect.GONE, converter=Expect)
     verify_timeout_s: float = field(default=2.0, validator=[ge(0), le(60)])  # waiting longer is itself a stall
     affirmative: bool = False
+
+    __repr__ = short_repr("keys", "because")
 
 
 def _clauses(values: Iterable[Clause | str]) -> tuple[Clause, ...]:

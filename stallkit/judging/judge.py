@@ -57,14 +57,15 @@ def judge(
     """
     if snapshot.alive is False:
         status = "unknown" if snapshot.exit_status is None else snapshot.exit_status
-        return Verdict(State.GONE, Certainty.SURE, None, detection, (f"the process ended, exit status {status}",))
+        ended = (f"the process ended, exit status {status}",)
+        return Verdict(State.GONE, Certainty.SURE, None, detection, ended, snapshot=snapshot)
     look = Look.of(detection, snapshot, history, agent_seen, unnamed)
     claims, outcome, row = _decided(look, classifier)
     kernel = claims.kernel
     settles = kernel if kernel is not None and kernel.sign in (Sign.STOPPED, Sign.SECRET) else None
     why = settles.why if settles else _reasons(claims, outcome, look.facts.unknown)
-    more = {} if settles else _besides(look, outcome)
-    return Verdict(outcome.state, outcome.certainty, outcome.kind, detection, why, **more, claims=claims, rule=row.name)
+    more = {"claims": claims, "rule": row.name, "snapshot": snapshot, **({} if settles else _besides(look, outcome))}
+    return Verdict(outcome.state, outcome.certainty, outcome.kind, detection, why, **more)
 
 
 def judged(

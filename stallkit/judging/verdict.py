@@ -11,6 +11,7 @@ from stallkit.detect.signature import Certainty, Kind, Request, State
 from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.claim import Claims
 from stallkit.evidence.signal import Guard, Signal
+from stallkit.evidence.snapshot import Snapshot
 from stallkit.evidence.turn import EndedTurn
 from stallkit.short_repr import short_repr
 
@@ -50,6 +51,7 @@ class Verdict:
     inside: str | None = None  # what a program asks inside its work (git, ssh, sudo), in words for a person
     claims: Claims | None = field(default=None, eq=False, repr=False)  # what each source claimed ...
     rule: str = field(default="", eq=False, repr=False)  # ... and the row of the table that decided
+    snapshot: Snapshot | None = field(default=None, eq=False, repr=False)  # the look; None: it was read from JSON
 
     __repr__ = short_repr("state", "certainty", "kind", "match")
 

@@ -26,7 +26,6 @@ from stallkit.press.hang import HUNG_AFTER_S, hung_now
 from stallkit.press.policy import Choose, Decision, Policy, Press, Wait
 from stallkit.press.policy_file import as_policy
 from stallkit.press.resets import resets_at
-from stallkit.press.rules import Scene
 from stallkit.short_repr import short_repr
 from stallkit.signals.collect import AskedInside, asked_inside
 from stallkit.terminal.screen import LITTLE, Screen, moved
@@ -162,26 +161,33 @@ async def check_async(
 
 
 def may_press(
-    session: str | Transport,
+    asked: Verdict | CheckResult | str | Transport,
     policy: Policy | str = "careful",
     *,
     engine: Engine | None = None,
     options: Options | None = None,
 ) -> Decision:
-    """What `policy` would do at what a session shows now: a `Press` or a `Choose` if a key may go in, else why not.
+    """Whether `policy` allows a key: a `Press` or a `Choose`, which are true, or the reason why not, which is false.
 
-    Nothing is pressed.  Whoever presses by himself asks first, and asks again before each key; `dismiss` does both, and
-    refuses if the screen changed in between.  The arguments are those of `dismiss`, and so is what it raises; for a
-    session that does not exist it raises SessionGone.
+    Nothing is pressed.  `asked` is a verdict, the result of a check, or a session, which is looked at first: then
+    `engine` and `options` are those of `check`.  An answer holds for that look alone, and the screen may have changed
+    since; `dismiss` asks once more, and presses.  A *maybe* is never pressed at.
+
+    Raises ValueError for an unknown profile; for a session also what `dismiss` raises, and SessionGone for none.
 
     >>> from stallkit import MemoryTransport
-    >>> may_press(MemoryTransport("Proceed? [y/N] ")).why.partition(":")[0]
-    'doubtful'
+    >>> verdict = check(MemoryTransport("Proceed? [y/N] ")).verdict
+    >>> decision = may_press(verdict, "careful")
+    >>> bool(decision), decision.why.partition(":")[0]
+    (False, 'doubtful')
     """
-    engine = installed_engine() if engine is None else engine
-    with opened(session, options) as transport:
-        verdict, seen = observe(transport, engine)
-        return as_policy(policy).decide(verdict, Scene.of(seen))
+    allowed = as_policy(policy)
+    if isinstance(asked, CheckResult):
+        asked = asked.verdict
+    if isinstance(asked, Verdict):
+        return allowed.decide(asked)
+    with opened(asked, options) as transport:
+        return allowed.decide(observe(transport, engine or installed_engine())[0])
 
 
 def dismiss(
@@ -227,7 +233,7 @@ def dismiss(
         if wanted is not None and (verdict.match is None or verdict.match.signature != wanted):
             shown = verdict.reasons[0] if verdict.match else "no signature matches"
             return Outcome(End.REFUSED, f"it does not show {wanted.id}: {shown}", after=seen)
-        return press(transport, allowed.decide(verdict, Scene.of(seen)), seen, engine)
+        return press(transport, allowed.decide(verdict), seen, engine)
 
 
 def _named(name: str, engine: Engine) -> Signature:
@@ -296,7 +302,7 @@ def _answered(
     sleep: Callable[[float], None],
 ) -> CheckResult:
     """The result after what the policy allows at it was pressed."""
-    decision = policy.decide(found.verdict, Scene.of(found.snapshot))
+    decision = policy.decide(found.verdict)
     if not isinstance(decision, Press | Choose):
         return evolve(found, decision=decision)
     left_s = policy.patience_s - _stands_s(found.snapshot)
@@ -384,7 +390,7 @@ def _not_yet_read(verdict: Verdict, seen: Snapshot) -> bool:
 def _gone(transport: Transport, error: SessionGone, log: EventLog | None) -> CheckResult:
     screen = Screen.from_text("")
     snapshot = Snapshot(screen=screen, alive=False, exit_status=error.exit_status, target=transport.target)
-    verdict = Verdict(State.GONE, Certainty.SURE, None, Detection(screen), (str(error),))
+    verdict = Verdict(State.GONE, Certainty.SURE, None, Detection(screen), (str(error),), snapshot=snapshot)
     return CheckResult(transport.target, Status.ENDED, verdict, snapshot, unlogged=_unlogged(log, verdict, snapshot))
 
 

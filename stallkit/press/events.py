@@ -29,7 +29,7 @@ def typed(given: str | Keys, options: Iterable[Option] = ()) -> str:
     ('[7 characters]', 'Down Enter')
     """
     if isinstance(given, Keys):
-        return " ".join(key.name or f"[{len(key.literal)} characters]" for key in given.sequence)
+        return given.shown
     chosen = [one.text for one in options if given in (one.text, str(one.number or one.text))]
     return chosen[0] if len(chosen) == 1 else f"[{len(given)} characters]"
 
@@ -88,6 +88,9 @@ class EventLog:
 
     def __init__(self, path: Path, max_bytes: int | None = None) -> None:
         self.path, self.max_bytes = path, max_bytes
+
+    def __repr__(self) -> str:
+        return f"EventLog({str(self.path)!r})"
 
     def detection(self, verdict: Verdict, snapshot: Snapshot) -> None:
         """Record what a look at a session showed."""

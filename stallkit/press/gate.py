@@ -27,6 +27,7 @@ from stallkit.judging.verdict import Verdict
 from stallkit.press.policy import Choose, Decision, Interrupt, Press, Resume
 from stallkit.press.reader_check import UNREAD, came_later, doubt_of_reader, unproven
 from stallkit.press.strokes import Compose, Strokes, Typing, choosing, doubt_of_interrupt, draft_at_prompt
+from stallkit.redact.redact import redact
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Key, Keys
 from stallkit.transports.base import Below, Clicks, Moving, Transport, look
@@ -83,7 +84,7 @@ class Outcome:
     match: Match | None = None  # of the prompt that replaced the answered one
     after: Snapshot | None = field(default=None, eq=False)  # the look that shows it
 
-    __repr__ = short_repr("end", "why", "match")  # without its keys: they may be a secret
+    __repr__ = short_repr("end", "why", "match", of_text=redact)  # without its keys: they may be a secret
 
     def __bool__(self) -> bool:
         return self.end in (End.CLEARED, End.REPLACED)

@@ -17,6 +17,7 @@ from stallkit.evidence.agents import AfterExit
 from stallkit.evidence.snapshot import plain
 from stallkit.judging.verdict import Verdict
 from stallkit.press.rules import Act, PromptFacts, Rule, Scene
+from stallkit.redact.redact import redact
 from stallkit.short_repr import short_repr
 from stallkit.terminal.keys import Keys
 from stallkit.word_tables import INTERPRETERS, SHELLS
@@ -24,6 +25,15 @@ from stallkit.word_tables import INTERPRETERS, SHELLS
 # --- decisions ---
 
 _ESCAPE = Keys.parse("Escape")
+
+
+class _NoKey:
+    """A decision on which no key goes to a prompt is false, so that ``if may_press(...)`` means what it says."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
 
 
 @frozen
@@ -38,6 +48,8 @@ class Press:
 
     signature: Signature
     given: Keys | None = None
+
+    __repr__ = short_repr("signature", "given")
 
     @property
     def keys(self) -> Keys:
@@ -61,9 +73,11 @@ class Choose:
     signature: Signature
     option: str
 
+    __repr__ = short_repr("signature", "option", of_text=redact)
+
 
 @frozen
-class Escalate:
+class Escalate(_NoKey):
     """Tell a person; `why` is the reason against an answer by a machine, with the rule that would allow it.
 
     >>> Escalate("severity medium").why
@@ -72,9 +86,11 @@ class Escalate:
 
     why: str
 
+    __repr__ = short_repr("why", of_text=redact)
+
 
 @frozen
-class Wait:
+class Wait(_NoKey):
     """Do nothing: it passes with time.
 
     >>> Wait("a usage limit holds it up").why
@@ -83,9 +99,11 @@ class Wait:
 
     why: str
 
+    __repr__ = short_repr("why", of_text=redact)
+
 
 @frozen
-class Restart:
+class Restart(_NoKey):
     """The program ended and may be started again; `resumes`: it hangs, is ended first, and goes on with its session.
 
     >>> Restart("a shell's prompt where the program was").resumes
@@ -95,12 +113,16 @@ class Restart:
     why: str
     resumes: bool = False
 
+    __repr__ = short_repr("why", "resumes", of_text=redact)
+
 
 @frozen
-class Interrupt:
+class Interrupt(_NoKey):
     """An agent says that it works, and hangs: press Escape, once, which ends its turn."""
 
     why: str
+
+    __repr__ = short_repr("why", of_text=redact)
 
     @property
     def keys(self) -> Keys:
@@ -109,7 +131,7 @@ class Interrupt:
 
 
 @frozen
-class Resume:
+class Resume(_NoKey):
     """A usage limit should be free again: press the keys that are configured for it.
 
     >>> Resume("the limit is over").why
@@ -119,17 +141,21 @@ class Resume:
     why: str
     keys: Keys | None = None  # None: not looked up, or none are configured
 
+    __repr__ = short_repr("why", "keys", of_text=redact)
+
 
 @frozen
-class Send:
+class Send(_NoKey):
     """Type this text into the agent's own empty composer, once: its turn ended, and it waits for a word."""
 
     text: str
     why: str
 
+    __repr__ = short_repr("text", "why", of_text=redact)
+
 
 @frozen
-class Stop:
+class Stop(_NoKey):
     """Leave the session alone from now on: a person has to look before anything more is done to it.
 
     >>> Stop("a rule says so").why
@@ -138,9 +164,11 @@ class Stop:
 
     why: str
 
+    __repr__ = short_repr("why", of_text=redact)
+
 
 @frozen
-class Ignore:
+class Ignore(_NoKey):
     """Nothing is wrong.
 
     >>> Ignore()
@@ -215,14 +243,16 @@ class Policy:
         return any(rule.do is Act.RESTART for rule in self.rules)
 
     def decide(self, verdict: Verdict | PromptFacts, scene: Scene | None = None) -> Decision:
-        """What to do about one verdict; rules, agents and packs' own dialogs need the `scene`.  Pure; raises nothing.
+        """What to do about one verdict, in the scene of its look unless another one is given.  Pure; raises nothing.
 
         >>> from stallkit import Engine, Screen, Snapshot, judge
         >>> screen = Screen.from_text("Proceed? [y/N] ")
         >>> CAREFUL.decide(judge(Engine.default().detect(screen), Snapshot(screen=screen)))
         Escalate(why='doubtful: where the cursor stands is unknown')
         """
-        asked, scene = PromptFacts.of(verdict), scene or Scene()
+        asked = PromptFacts.of(verdict)
+        look = verdict.snapshot if isinstance(verdict, Verdict) else None
+        scene = scene or (Scene.of(look) if look else Scene())
         rule = self.rule_for(asked, scene)
         if rule is None:
             return self._without_rule(asked, scene)

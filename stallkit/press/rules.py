@@ -241,6 +241,11 @@ class Rule:
     never: tuple[str, ...] = field(default=(), converter=_several)
     text: str = ""
 
+    __repr__ = short_repr(
+        "do", "state", "kind", "severity", "signature", "session", "agent", "option", "foreground", "turn", "error",
+        "message", "question", "request", "never", "text", "why",
+    )  # fmt: skip
+
     def __attrs_post_init__(self) -> None:
         for name, words in WORDS.items():  # a rule with an unknown word would never apply
             for pattern in getattr(self, name):

@@ -152,10 +152,17 @@ def probed(
 ) -> Snapshot:
     """The look with quiet time, and with the facts on its terminal (a path, or the master's descriptor).
 
+    For a `Transport.capture` of your own: with these facts a verdict may be sure.  `before` is the previous look,
+    `leader` the pid of the session's first process; `groups` as for `present`.
+
     What the processes wait for is asked where the screen rests; while it changes, whether one of several waits for the
     terminal and for nothing else, below what another one draws.  With `moves` all of it is asked all the same, for a
     spinner turns for ever.  Who is there is asked at every look: `KernelFacts.first_seen` stays with the screen.
-    `before` is the previous look, `leader` the pid of the session's first process; `groups` as for `present`.
+
+    >>> from stallkit import Screen
+    >>> look = Snapshot(Screen.from_text("Proceed? [y/N] "), taken_at=time.monotonic(), alive=True)
+    >>> probed(look, None, "/dev/null", os.getpid()).kernel.listening is None
+    True
     """
     timed = before is not None and before.taken_at is not None and now.taken_at is not None
     rests = before is not None and before.screen.fingerprint == now.screen.fingerprint and timed

@@ -59,6 +59,18 @@ class Keys:
 
     sequence: tuple[Key, ...]
 
+    def __repr__(self) -> str:
+        return f"Keys({self.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """Its keys by name, and of a text its length alone: it may be a secret.
+
+        >>> Keys.parse("Down 'hunter2' Enter").shown
+        'Down [7 characters] Enter'
+        """
+        return " ".join(key.name or f"[{len(key.literal)} characters]" for key in self.sequence)
+
     @classmethod
     def parse(cls, text: str | Keys) -> Keys:
         """Keys from their written form; raises ValueError, naming the word, for an unknown key.

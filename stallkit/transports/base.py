@@ -48,6 +48,11 @@ class Transport(Protocol):
 class Closing:
     """A transport as a context manager: it is closed at the end.  `contextlib.closing` does that for any other."""
 
+    target: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.target!r})"
+
     def __enter__(self) -> Self:
         return self
 

@@ -1,7 +1,7 @@
 """From a terminal's bytes to its screen: the `Emulator` protocol, and its implementation with libghostty-vt.
 
 A raw stream is not a screen: programs move the cursor, scroll regions and switch to the alternate screen.  The library
-was chosen by a comparison with tmux on recorded bytes (docs/emulators.md).
+was chosen by a comparison with tmux on recorded bytes (docs/embedding.md).
 """
 
 from __future__ import annotations

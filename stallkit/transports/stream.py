@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Callable
@@ -20,9 +21,11 @@ from stallkit.jsonio import load
 from stallkit.judging.judge import judged
 from stallkit.judging.verdict import Verdict
 from stallkit.packs.registry import installed_engine
+from stallkit.probes.activity import Stillness
 from stallkit.probes.foreground_job import at_rest
 from stallkit.probes.procfs import PROC, stat_of
 from stallkit.probes.threads import standstill
+from stallkit.signals.collect import with_signals
 from stallkit.terminal.keys import Keys
 from stallkit.terminal.marks import MarksReader
 from stallkit.transports.base import Closing
@@ -115,7 +118,8 @@ class StreamTransport(Closing):
 
     Give it the output as it comes with `feed`, cut anywhere.  `write` sends bytes to the program; without it nothing is
     ever pressed.  With `answers` the terminal's replies to the program's queries go there too, which is right only
-    where no other terminal replies.  From the screen alone few verdicts are *sure*; `facts` adds what the program's
+    where no other terminal replies.  From the screen alone few verdicts are *sure*.  If the program runs on this
+    machine, `pid` names it, or any process on its terminal, and each look asks the kernel; `facts` takes what another
     machine knows.  Any thread may call any method.
 
     >>> stream = StreamTransport()
@@ -130,13 +134,18 @@ class StreamTransport(Closing):
         *,
         size: tuple[int, int] = (80, 24),
         name: str = "",
+        pid: int | None = None,
         emulator: Emulator | None = None,
         answers: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`size` is the remote terminal's (columns, rows); `name` is for the target.  Raises ValueError for a size."""
+        """`size` is the terminal's (columns, rows); `name` is for the target.
+
+        Raises ValueError for an invalid size, and for a `pid` that no process has.
+        """
         if write is not None and not callable(write):
             raise bad_argument("write is called with the bytes of each key", write, "give a function")
+        self._pid, self._born = pid, None if pid is None else _start_of(pid)
         number = next(_numbers)
         self.target = f"stream:{name or number}"
         self._identity = f"stream/{number}"
@@ -195,10 +204,25 @@ class StreamTransport(Closing):
             raise ValueError(f"not what `stallkit explain --pid PID --json` printed: {error}") from None
         with self._lock:
             self._check_open()
-            asked = self._reported_at if asked_at is None else asked_at
-            earlier = self._report if self._asked_at > self._moved_at else None
-            self._report = report.after(earlier if asked > self._moved_at else None)
-            self._asked_at, self._reported_at = asked, self._clock()
+            self._take(report, self._reported_at if asked_at is None else asked_at)
+
+    def _take(self, report: TerminalReport, asked: float) -> None:
+        earlier = self._report if self._asked_at > self._moved_at else None
+        self._report = report.after(earlier if asked > self._moved_at else None)
+        self._asked_at, self._reported_at = asked, self._clock()
+
+    def _ask(self, pid: int) -> None:
+        """Take what the kernel of this machine knows, unless the number is another process's by now."""
+        asked, found = self._clock(), stat_of(pid)
+        try:
+            known = report(pid) if found is not None and found.started == self._born else None
+        except ValueError:  # it has no terminal: not yet, or not any more
+            known = None
+        with self._lock:
+            if known is None:
+                self._report = None
+            else:
+                self._take(known, asked)
 
     def end(self, exit_status: int | None = None) -> None:
         """The program ended, or its connection did: its last screen stays, and no key is accepted any more."""
@@ -221,7 +245,12 @@ class StreamTransport(Closing):
         return judged(installed_engine() if engine is None else engine, now, before)
 
     def capture(self) -> Snapshot:
-        """The screen after all that was fed; of a program that ended, its last screen."""
+        """The screen after all that was fed; of a program that ended, its last screen.
+
+        With a `pid` it takes some milliseconds.
+        """
+        if self._pid is not None and not self._ended:
+            self._ask(self._pid)
         with self._lock:
             self._check_open()
             at, alive, screen = self._clock(), not self._ended, self._emulator.screen()
@@ -234,18 +263,18 @@ class StreamTransport(Closing):
                 taken_at=at,
                 alive=alive,
                 exit_status=self._exit_status,
-                process=ProcessFacts(told.kernel.foreground) if told else None,
+                process=ProcessFacts(told.kernel.foreground, self._pid) if told else None,
                 kernel=told.kernel if told else None,
                 tty=told.tty if told else None,
                 marks=self._marks.marks,
                 quiet_s=rests if rests >= GAP_S else 0.0,  # before that it may be half of what is being written
                 printed_at=self._printed_at,
-                elsewhere=True,
+                elsewhere=self._pid is None,
                 accepts_keys=alive and self._write is not None,
                 target=self.target,
                 identity=self._identity,
             )
-            return self._last
+            return self._last if self._pid is None else with_signals(self._last, self._pid)
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Give the keys to `write`, if what was fed until now is still the screen that was seen.
@@ -263,9 +292,12 @@ class StreamTransport(Closing):
                 raise SessionGone(self.target, "its program ended", self._exit_status)
             if self._write is None:
                 raise KeysRefused(self.target, "it was made without write=, so nothing can be typed into it")
-            refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen, first)
-            if seen.kernel is not None and self._told(self._clock()) is None:
-                raise KeysRefused(self.target, "the facts on its processes are out of date")
+            with self._still(seen) as still:
+                refuse_if_changed(self.target, self._identity, self._emulator.screen(), seen, first)
+                if seen.kernel is not None and self._told(self._clock()) is None:
+                    raise KeysRefused(self.target, "the facts on its processes are out of date")
+                if still is not None and (doubt := still.doubt()):
+                    raise KeysRefused(self.target, doubt)
             data = keys.to_bytes(self._emulator.application_cursor)
             self._report = None  # the key changes what the program waits for
         try:
@@ -273,6 +305,15 @@ class StreamTransport(Closing):
         finally:
             with self._lock:
                 self._moved_at = self._clock()
+
+    def _still(self, seen: Snapshot) -> AbstractContextManager[Stillness | None]:
+        """The watch over a program of this machine while a key goes to it."""
+        if self._pid is None or seen.kernel is None:
+            return nullcontext()
+        try:
+            return Stillness(seen, _terminal_of(self._pid)[0])
+        except ValueError as error:
+            raise KeysRefused(self.target, str(error)) from error
 
     def close(self) -> None:
         """Take nothing more; the connection stays as it is."""
@@ -304,6 +345,14 @@ class StreamTransport(Closing):
     def _check_open(self) -> None:
         if self._closed:
             raise TransportError(self.target, "this transport was closed", "make another one")
+
+
+def _start_of(pid: int) -> int | None:
+    """When a process started.  Raises ValueError if no process has that number; None without a /proc."""
+    found = stat_of(pid)
+    if found is None and Path(PROC, "self/stat").exists():
+        raise ValueError(f"there is no process {pid}: give the pid of the program, and only if it runs on this machine")
+    return found.started if found else None
 
 
 def _shape(look: Snapshot) -> tuple[object, object]:

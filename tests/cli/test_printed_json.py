@@ -19,9 +19,8 @@ from stallkit_operator.queue import Queue
 from started import House
 from terminals import wait_for
 
-from stallkit import json_schema
 from stallkit.cli.main import cli
-from stallkit.cli.printed_json import all_printed, schema_of_shape
+from stallkit.cli.printed_json import all_printed, json_schema, schema_of_shape
 
 pytestmark = pytest.mark.e2e
 

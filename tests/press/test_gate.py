@@ -60,7 +60,8 @@ def session(
 def press(transport: MemoryTransport, decision: Request | None = None, clock: FakeClock | None = None) -> Outcome:
     """Press at what the session shows now."""
     clock = clock or FakeClock()
-    return press_at(transport, decision or Press(TRUST), transport.now, ENGINE, clock, clock.sleep)
+    asked = Press(TRUST) if decision is None else decision
+    return press_at(transport, asked, transport.now, ENGINE, clock, clock.sleep)
 
 
 def pressed_since(
@@ -80,7 +81,8 @@ def pressed_since(
         if later and not transport.sent:
             transport.now = evolve(transport.now, **later)
 
-    return press_at(transport, request or Press(TRUST), before, engine, clock, sleep), transport.sent
+    asked = Press(TRUST) if request is None else request
+    return press_at(transport, asked, before, engine, clock, sleep), transport.sent
 
 
 PERSONS = Answer(Keys.parse("1"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import pytest
 from attrs import evolve
 from terminals import wait_for
 
-from stallkit import Policy, Rule, StreamTransport, check, dismiss, dump, load
+from stallkit import Policy, Press, Rule, StreamTransport, check, dismiss, dump, load, may_press
 from stallkit.errors import KeysRefused, TransportError
 from stallkit.signals.collect import asked_inside, at_work
 from stallkit.terminal.keys import Keys
@@ -32,11 +33,12 @@ ASKS = b"Overwrite notes.txt? [y/N] "
 class Remote:
     """A program on a terminal of its own, whose bytes a thread feeds to a stream."""
 
-    def __init__(self, *command: str) -> None:
+    def __init__(self, *command: str, here: bool = False) -> None:
         self._master, slave = pty.openpty()
         self.program = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
         os.close(slave)
-        self.stream = StreamTransport(lambda data: os.write(self._master, data), name="stage")
+        pid = self.program.pid if here else None
+        self.stream = StreamTransport(lambda data: os.write(self._master, data), name="stage", pid=pid)
         self._thread = threading.Thread(target=self._pump)
         self._thread.start()
 
@@ -59,8 +61,8 @@ class Remote:
 
 
 @contextmanager
-def remote(*command: str) -> Iterator[Remote]:
-    made = Remote(*command)
+def remote(*command: str, here: bool = False) -> Iterator[Remote]:
+    made = Remote(*command, here=here)
     try:
         yield made
     finally:
@@ -71,13 +73,14 @@ class Staged(Stage):
     transport: Transport
 
 
-def test_it_is_held_to_the_protocol(tmp_path: Path) -> None:
+@pytest.mark.parametrize("here", [False, True])
+def test_it_is_held_to_the_protocol(tmp_path: Path, here: bool) -> None:
     folders = (folder for number in range(1_000) if (folder := tmp_path / str(number)).mkdir() is None)
 
     @contextmanager
     def make() -> Iterator[Session]:
         stage = Staged(next(folders))
-        with remote(*stage.command) as there:
+        with remote(*stage.command, here=here) as there:
             stage.transport = there.stream
             yield stage
 
@@ -107,6 +110,59 @@ def test_facts_of_the_probe_command_make_a_verdict_sure() -> None:
     assert (str(before.state), str(sure.state), str(sure.certainty)) == ("waiting", "waiting", "sure")
     assert any("waits in read" in reason for reason in sure.reasons), sure.reasons
     assert not any("waits in read" in reason for reason in before.reasons)
+
+
+OWN_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+ANY_KEY = "sys.stdout.write('Press any key to continue '); sys.stdout.flush(); tty.setcbreak(0); os.read(0, 1)"
+
+
+def test_with_a_pid_each_look_asks_the_kernel() -> None:
+    allows = Policy("mine", rules=[Rule(do="press", signature="shell_tools:press_any_key", session="stream:stage")])
+    then = "sys.stdout.write('\\x1b[2J\\x1b[Hthanks'); sys.stdout.flush(); sys.stdin.read()"
+    program = f"{OWN_TERMINAL}; import os, sys, tty; {ANY_KEY}; {then}"
+    with remote(sys.executable, "-c", program, here=True) as there, there.stream as stream:
+        wait_for(lambda: "Press" in stream.capture().screen.text, "the question")
+        wait_for(lambda: str(stream.verdict().certainty) == "sure", "a sure verdict")
+        seen = stream.capture()
+        assert seen.process is not None and seen.process.pid == there.program.pid and not seen.elsewhere
+        assert not may_press(stream.verdict()) and not dismiss(stream).pressed
+        assert isinstance(may_press(stream.verdict(), allows), Press)
+        outcome = dismiss(stream, policy=allows)
+        assert bool(outcome), outcome.why
+        assert "thanks" in stream.capture().screen.text
+
+
+def test_of_a_program_that_only_printed_a_question_a_pid_tells() -> None:
+    program = f"{OWN_TERMINAL}; import time; print('Proceed? [y/N] ', end='', flush=True); time.sleep(99)"
+    with remote(sys.executable, "-c", program, here=True) as there, there.stream as stream:
+        wait_for(lambda: "Proceed" in stream.capture().screen.text, "the question")
+        wait_for(lambda: str(stream.verdict().state) == "working", "a verdict by the kernel")
+
+
+def test_what_a_key_meets_with_a_pid_is_the_program_that_was_seen() -> None:
+    program = f"{OWN_TERMINAL}; {READS}; sys.stdin.read()"
+    with remote(sys.executable, "-c", program, here=True) as there, there.stream as stream:
+        wait_for(lambda: str(stream.verdict().certainty) == "sure", "a sure verdict")
+        seen = stream.capture()
+        os.kill(there.program.pid, signal.SIGSTOP)
+        wait_for(lambda: stream.capture().kernel != seen.kernel, "the stop to be seen")
+        with pytest.raises(KeysRefused, match="nothing in its foreground reads"):
+            stream.send(Keys.typed("y"), seen)
+        os.kill(there.program.pid, signal.SIGCONT)
+
+
+def test_a_pid_that_is_nobodys_is_refused_and_one_without_a_terminal_tells_nothing() -> None:
+    with pytest.raises(ValueError, match=f"there is no process {2**30}: give the pid"):
+        StreamTransport(pid=2**30)
+    silent = subprocess.Popen(["sleep", "99"], start_new_session=True)
+    try:
+        stream = StreamTransport(pid=silent.pid)
+        stream.feed(ASKS)
+        assert stream.capture().kernel is None
+    finally:
+        silent.kill()
+        silent.wait()
+    assert stream.capture().kernel is None and stream.capture().alive, "the caller says when it ended"
 
 
 def test_an_empty_report_makes_the_facts_unknown(told: str) -> None:
@@ -274,7 +330,6 @@ def test_a_report_is_read_as_it_was_written(told: str) -> None:
 
 
 FIXTURES = Path(__file__).parents[2] / "docs" / "examples"
-EXAMPLES = ["embed_asyncio.py", "embed_threads.py"]
 
 
 def run_example(name: str, program: str) -> str:
@@ -288,24 +343,7 @@ def run_example(name: str, program: str) -> str:
 
 def test_the_examples_run() -> None:
     assert "the prompt went away" in run_example("embed_asyncio.py", "read -n1 -sp 'Press any key to continue '; clear")
-    assert run_example("embed_threads.py", "read -p 'Proceed? [y/N] '") == "maybe, then ended\n"
-
-
-def test_what_the_page_shows_is_in_the_examples_and_they_are_typed(tmp_path: Path) -> None:
-    page = (FIXTURES.parent / "embedding.md").read_text()
-    for name in EXAMPLES:
-        shown = page.partition(f"(examples/{name})")[2].partition("```python\n")[2].partition("```")[0]
-        lines, whole = (
-            [line.strip() for line in text.splitlines() if line.strip()]
-            for text in (shown, (FIXTURES / name).read_text())
-        )
-        assert len(lines) > 4 and "\n".join(lines) in "\n".join(whole), name
-    written = "from stallkit import open_target\n\nwith open_target('tmux:w1') as session:\n    session.capture()\n"
-    (use := tmp_path / "use.py").write_text(written)
-    files = [str(use), *(str(FIXTURES / name) for name in EXAMPLES)]
-    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), *files]
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    assert run_example("embed_threads.py", "read -p 'Proceed? [y/N] '") == "stalled, then ended\n"
 
 
 def test_numbers_of_processes_elsewhere_are_not_looked_up_here(told: str) -> None:
