@@ -59,8 +59,6 @@ ROWS: Mapping[str, str] = {
     "refusals": "requests that must be refused: refused {hostile requests refused}, honest ones between them served"
     " {honest ones beside and after them, served}",
     "matching": "random packs on random screens, beside a plain ordered loop: differences {differences}",
-    "live agents": "agents driven into what a person has to know: told as something else {told as something else},"
-    " wrong keys {wrong keys}",
 }
 
 
@@ -135,7 +133,7 @@ def main(words: Sequence[str]) -> None:
         case ["figures", part]:
             lines = figures(kept[part])
         case _:
-            lines = rows(kept, words or list(kept))
+            lines = rows(kept, words or list(ROWS))
     print("\n".join(lines))
 
 

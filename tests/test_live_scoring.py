@@ -121,9 +121,9 @@ def test_what_is_said_between_moments_is_stray(live: Live) -> None:
     round_ = live.truth.Round("careful", 1, 30.0, [live.moment("waits")], events)
     assert [one["event"] for one in live.scoring.stray(round_)] == ["escalation", "dismissal"]
     told = {figure.name: (figure.value, figure.holds) for figure in live.scoring.figures([round_])}
-    assert told["told where nothing was"] == ("1 of 1", False)
+    assert told["reported though nothing was there"] == ("1 of 1", False)
     assert told["wrong keys"] == ("1 of 1", False)
-    assert told["waits: told"] == ("0 of 1", False)
+    assert told["waits: reported"] == ("0 of 1", False)
 
 
 def test_the_turn_before_may_be_done_only_now_and_a_loop_starts_a_killed_agent_again(live: Live) -> None:

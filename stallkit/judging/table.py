@@ -139,21 +139,19 @@ def printed(counts: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
 # What conditions are made of.
 
 _screen, _kernel, _signal, _form = Source.SCREEN, Source.KERNEL, Source.SIGNAL, Source.FORM
-_dialog = claims(_screen, Sign.DIALOG, Sign.MENU).called("a whole dialog stands there")
-_prompt = claims(_screen, Sign.PROMPT).called("a prompt on one line stands there")
+_dialog = claims(_screen, Sign.DIALOG, Sign.MENU).called("a whole dialog is shown")
+_prompt = claims(_screen, Sign.PROMPT).called("a one-line prompt is shown")
 _shell_like = claims(_screen, Sign.SHELL_LIKE).called(
-    "a shell's prompt stands there, of no shell", "it is no shell's prompt of another program"
+    "a shell's prompt is shown, of no shell", "it is no shell's prompt of another program"
 )
-_asks = (_dialog | _prompt | _shell_like).called("a prompt or dialog stands there")
+_asks = (_dialog | _prompt | _shell_like).called("a prompt or dialog is shown")
 _other = claims(_screen, Sign.OTHER).called("another signature matches")
 _matched = claims(_screen, *MATCHED).called("a signature matches", "no signature matches")
 _undecided = claims(_screen, Sign.UNDECIDED).called("a signature is undecided", "none is undecided")
-_ends = (state(_screen, State.ENDED) & _other).called("a shell's prompt stands there")
-_rests = (state(_screen, State.IDLE, State.QUOTA, State.ENDED) & _other).called("rest, a limit or an end stands there")
-_works = (state(_screen, State.WORKING) & _other).called("work stands there")
-_stays = (state(_screen, State.IDLE, State.QUOTA) & _other).called(
-    "rest or a limit", "no rest and no limit stands there"
-)
+_ends = (state(_screen, State.ENDED) & _other).called("a shell's prompt is shown")
+_rests = (state(_screen, State.IDLE, State.QUOTA, State.ENDED) & _other).called("rest, a limit or an end is shown")
+_works = (state(_screen, State.WORKING) & _other).called("work is shown")
+_stays = (state(_screen, State.IDLE, State.QUOTA) & _other).called("rest or a limit", "no rest and no limit is shown")
 _facts = weighs(_kernel, Weight.SIGN).called("who is in front and whether it rests is known")
 _line_editor = claims(_kernel, Sign.LINE_EDITOR).called(
     "a shell's line editor reads", "no line editor of a shell reads"
@@ -202,13 +200,13 @@ _read_or_dialog = (_read | ((_dialog | _shell_like) & _known)).called(
 )
 _not_its_own = (~_matched | (_shell_like & ~_says_waiting)).called("no signature of its own matches")
 _bar_over_form = (claims(Source.PROGRESS) & state(_form, State.WAITING)).called(
-    "a bar", "no progress bar runs where it says waiting"
+    "a bar", "no progress bar runs if it says waiting"
 )
 _waits_at_rest = (state(_screen, State.IDLE) & _says_waiting).called("it waits", "nobody says that it waits")
 _unread_or_moving = (_unread | (_moving & _facts & _undoubted)).called(
     "nothing is known to read, or the screen changes"
 )
-_own_dialog = weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front stands there")
+_own_dialog = weighs(_screen, Weight.OWN_WORD).called("a whole dialog of the program in front is shown")
 _end = ((_ends & ~refuted) | (~_matched & _line_editor & ~_pager)).called("a shell is at its prompt")
 
 
@@ -296,7 +294,7 @@ ROWS: tuple[Row, ...] = (
         "ended below what started it",
         claims(Source.LEFT, Sign.OUTLIVED),
         _of(Source.LEFT, SURE),
-        "what stands there is its last screen",
+        "the screen is its last one",
     ),
     Row("a picture", claims(Source.LEFT), _of(Source.LEFT, MAYBE), "none of its programs is there"),
     Row(
@@ -329,7 +327,7 @@ ROWS: tuple[Row, ...] = (
         "a read that blocks",
         claims(Source.READ) & ~_stays,
         _BLOCKED,
-        "nothing of it can go on before somebody types, whatever it asks",
+        "it goes on only once somebody types",
     ),
     Row(
         "rest, limit or end, and it reads",
@@ -345,16 +343,19 @@ ROWS: tuple[Row, ...] = (
     ),
     # What the program says
     Row("says what it shows", _matched & _own_word & _same & ~refuted, _BY_SIGNAL, "it is the program's own word"),
-    Row(
-        "says what it does, below a quotation", refuted & _own_name, _of_signal(SURE), "the prompt says nothing of now"
-    ),
+    Row("says what it does, below a quotation", refuted & _own_name, _of_signal(SURE), "the prompt is an old one"),
     Row(
         "a dialog or a limit against its word",
         _matched & ~_shell_like & contradicted & _stronger,
         _of_screen(MAYBE),
-        "both are told",
+        "screen and program disagree",
     ),
-    Row("its word against its screen", _matched & ~_shell_like & contradicted, _of_signal(MAYBE), "both are told"),
+    Row(
+        "its word against its screen",
+        _matched & ~_shell_like & contradicted,
+        _of_signal(MAYBE),
+        "screen and program disagree",
+    ),
     Row(
         "says what nothing else shows",
         _not_its_own & _own_name & ~_line_editor,
@@ -371,7 +372,7 @@ ROWS: tuple[Row, ...] = (
         "somebody says so",
         ~_matched & ~_silent & ~_line_editor & ~_unread,
         _of_signal(MAYBE),
-        "anything that prints can have said it",
+        "anything that prints can say it",
     ),
     # Guesses
     Row(
@@ -380,7 +381,7 @@ ROWS: tuple[Row, ...] = (
         _of(Source.SHELL, MAYBE),
         "it says so, and is in front",
     ),
-    Row("by its form", _by_form & _silent & ~_bar_over_form, _of(_form, MAYBE), "as screens of other programs are"),
+    Row("by its form", _by_form & _silent & ~_bar_over_form, _of(_form, MAYBE), "screens of other programs look so"),
     Row("quoted or answered", refuted, _as(State.WORKING, MAYBE), "what it asks is text, or is over"),
     Row("the screen alone", _matched, _of_screen(MAYBE), "it can be a picture of a prompt"),
     Row("undecided, and it reads", _undecided & _at_rest, _UNDECIDED, "it may be the prompt itself"),
@@ -399,7 +400,7 @@ ROWS: tuple[Row, ...] = (
         "its text is printed, or was left",
     ),
     Row("a pager", _pager, _of(Source.FOREGROUND, MAYBE), "at rest it waits for a key"),
-    Row("reads and rests", _at_rest, _of(_kernel, MAYBE), "most that read at rest ask"),
+    Row("reads and rests", _at_rest, _of(_kernel, MAYBE), "most programs that read at rest ask"),
     Row("runs", claims(Source.FOREGROUND), _of(Source.FOREGROUND, MAYBE), "it shows no prompt"),
     Row("the look of the screen", claims(_screen), _of(_screen, MAYBE), "nothing else is known"),
     Row("nothing", When("nothing else fits", lambda of: True), _as(State.WORKING, MAYBE), "no signature matches"),

@@ -38,7 +38,7 @@ def judged(corpus: str, *how: str) -> Sequence[Prediction]:
         ("captured-node_prompts", [], {"precision": 0.99, "recall": 0.99, "sure": 0.89}),
         ("captured-shell", [], {"precision": 0.99, "recall": 0.99, "sure": 0.88}),
         # Agents that no pack names.  Signatures of form were written on these screens, on the second set only after it
-        # was measured once: docs/accuracy.md has what it was then.
+        # was measured once.
         ("unknown-agents", [], {"precision": 0.96, "recall": 0.98, "states": 0.97}),
         ("unknown-agents", ["screen only"], {"precision": 0.91, "recall": 0.97, "states": 0.95}),
         ("unknown-agents-aside", [], {"precision": 0.92, "recall": 0.92, "states": 0.95}),

@@ -57,7 +57,7 @@ def settled(running: Running, name: str) -> KernelFacts:
 
 
 def test_who_waits_for_a_key_is_known_and_without_rights_never_known_wrongly(run: Run) -> None:
-    """Without rights what is ambiguous is unknown (docs/judge.md has the counts)."""
+    """Without rights what is ambiguous is unknown (docs/evidence.md has the counts)."""
     told = Counter[str]()
     names = [name for name in CASES if shutil.which(CASES[name][0])]
     for name, running in [(name, run(CASES[name])) for name in names]:

@@ -126,11 +126,11 @@ def figures(rounds: Sequence[Round]) -> list[Figure]:
     return [
         *(line for line in told if line is not None),
         Figure("overload: said to be retrying", _of(retrying, overload), "told", True),
-        _none("done, and told all the same", [one for one in quiet if one.wrong], quiet),
-        _none("told as something else", [one for one in found if one.wrong], found),
-        _none("told where nothing was", [one for one in strays if one["event"] == "escalation"], found),
+        _none("nothing to report, and reported", [one for one in quiet if one.wrong], quiet),
+        _none("reported as something else", [one for one in found if one.wrong], found),
+        _none("reported though nothing was there", [one for one in strays if one["event"] == "escalation"], found),
         _none("wrong keys", keys, found),
-        _none("said to be done by the policy, and refused", [one for one in found if one.broken], found),
+        _none("reported as pressed, and refused", [one for one in found if one.broken], found),
         _none("what must stay was removed", [one for one in found if one.moment.lost], found),
         _none(f"more than {EVENTS} events a change", [one for one in found if one.events > EVENTS], found),
         _cleared([one for one in found if one.moment.answered and one.told_s is not None]),
@@ -172,7 +172,7 @@ def _told(found: Sequence[Result], what: str) -> Figure | None:
     in_time = [one for one in of_it if one.in_time]
     times = [one.told_s for one in of_it if one.told_s is not None and not one.answered]
     must = f"all within {HUNG_S:g} s of the limit" if what == "hung" else f"all within {TOLD_S:g} s"
-    return Figure(f"{what}: told", _of(in_time, of_it) + _times(times), must, len(in_time) == len(of_it))
+    return Figure(f"{what}: reported", _of(in_time, of_it) + _times(times), must, len(in_time) == len(of_it))
 
 
 def _of(part: Sequence[object], whole: Sequence[object]) -> str:
