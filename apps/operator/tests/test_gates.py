@@ -251,4 +251,4 @@ def test_a_waiver_is_asked_for_exactly(forge: Forge) -> None:
     assert "until" in forge.desk("stuck", "waivers").stdout
     assert forge.desk("stuck", "unwaive", "1").returncode == 0
     assert forge.desk("stuck", "waived", "a" * 40).returncode == 1
-    assert "revoked" in forge.desk("stuck", "waivers", "--all").stdout
+    assert "taken back" in forge.desk("stuck", "waivers", "--all").stdout
