@@ -78,7 +78,7 @@ def test_tab_completes_in_a_shell(server: Server, sessions: Server, name: str) -
     ("line", "about"),
     [
         ("stallkit chec", "say whether a session waits for a key, and for which"),
-        ("stallkit stuck sho", "Show what is asked, whole, and how it can be answered."),
+        ("stallkit stuck sho", "Show all of what is asked, and how you can answer."),
     ],
 )
 def test_fish_shows_a_whole_summary(line: str, about: str) -> None:

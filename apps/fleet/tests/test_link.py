@@ -161,7 +161,7 @@ def test_an_answer_is_bound_to_what_was_shown_its_sender_and_its_moment(bus: Bus
         ("not_taken", "not what was shown"),
         ("refused", "nothing of that number was asked"),
         ("not_taken", "no answer 'fly'"),
-        ("not_taken", "asks for nothing that this host knows"),
+        ("not_taken", "this host does not know this request"),
         ("not_taken", "it is no request"),
         ("done", ""),
         ("not_taken", "sent before"),

@@ -89,5 +89,5 @@ def test_where_none_can_be_started_it_says_why(house: House) -> None:
     assert not post.ask()
     house.state.unlink()
     (house.state / post.SOCKET).mkdir(parents=True)
-    with pytest.raises(StoreError, match="watched by the commands alone"):
+    with pytest.raises(StoreError, match="only commands look at sessions"):
         post.ensure()

@@ -222,5 +222,5 @@ def test_more_than_a_pipe_holds_is_refused_and_a_lot_is_not() -> None:
         assert int(done.stdout) == len(lot)
     with pytest.raises(StartRefused, match="its variables take"):
         SecretPipe("a", "x" * 2_000_000)
-    with pytest.raises(StartRefused, match="need /proc"):
+    with pytest.raises(StartRefused, match="needs /proc"):
         SecretPipe("a", "", proc="/nowhere")

@@ -326,7 +326,7 @@ def test_who_waited_who_answered_and_what_still_waits(night: Night) -> None:
         (["--since", "yesterday"], 64, "write a span"),
         (["--since", "25:00"], 64, "write a span"),
         (["--log", "empty.jsonl"], 0, "nothing happened"),
-        (["nobody", "--log", "empty.jsonl"], 64, "tells of no such session"),
+        (["nobody", "--log", "empty.jsonl"], 64, "has no such session"),
     ):
         done = night("report", *words)
         assert done.returncode == code and said in done.stdout + done.stderr, words

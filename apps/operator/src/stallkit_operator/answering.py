@@ -304,7 +304,7 @@ def _at_session(attempt: _Attempt) -> Answered:
     if now.kind == Kind.EDITOR and not isinstance(attempt.given, Choice):
         return attempt.told(Result.REFUSED, f"{EDITOR} {item.session}; nothing was pressed")
     if now.action != item.action:
-        why = "its screen changed since it was shown to you; nothing was pressed"
+        why = "its screen is not as it was shown to you; nothing was pressed"
         return Answered(Result.CHANGED, why, attempt.queue.rebind(item.id, attempt.claim, now))
     return _press(attempt, seen)
 

@@ -137,7 +137,7 @@ def _opened() -> closing[Waivers]:
 def _row(waiver: Waiver) -> str:
     state = f"until {_stamp(waiver.expires)}"
     if waiver.revoked is not None:
-        state = f"revoked at {_stamp(waiver.revoked)}"
+        state = f"taken back at {_stamp(waiver.revoked)}"
     elif waiver.expires <= time.time():
         state = f"expired at {_stamp(waiver.expires)}"
     # The subject is a public hash, which the redactor must not take for a secret.
