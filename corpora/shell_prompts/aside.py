@@ -2,7 +2,7 @@
 
     python -m corpora.shell_prompts.aside [--group fresh] CAPTURED...
 
-That of `classic` was judged once, when the work on the packs was done (docs/capturing.md), and is open since.
+That of `classic` was judged once, when the work on the packs was done (docs/measure.md), and is open since.
 """
 
 from __future__ import annotations

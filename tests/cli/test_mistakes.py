@@ -45,7 +45,7 @@ UNKNOWN = [  # a name that nothing has, or a path where nothing is
     (["supervise", "nosuch.toml"], "its file is that of --config nosuch.toml"),
     (["start", "--manifest", "nosuch.toml"], "nosuch.toml: there is no such file"),
     (["probe", "99999999"], "there is no process 99999999"),
-    (["routes", "edit", "nosuch"], "there is no such file; write it (docs/remedies.md)"),
+    (["routes", "edit", "nosuch"], "there is no such file; write it (docs/sandboxes.md)"),
     (["run", "nosuchcommand"], "no program of that name is on PATH; check the spelling, or give its path"),
     (["run", "./nosuchcommand"], "there is no such file; check its path"),
     (["run", "--", "./plain.txt"], "it cannot be executed; chmod +x ./plain.txt"),

@@ -15,7 +15,7 @@ from stallkit.config import audit_dir
 from stallkit_operator.audit import AuditLog, Report
 
 _LOGS = click.argument("logs", nargs=-1, metavar="[LOG]...")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
 _FIRST = ("time", "event", "sandbox", "by", "why", "item", "reply")  # in a row, in this order
 _OWN = ("version", "n", "previous", "torn", "diff")
 

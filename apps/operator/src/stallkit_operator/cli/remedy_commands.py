@@ -35,7 +35,7 @@ _SANDBOX = click.argument("sandbox")
 _REPLY = click.option(
     "--reply", type=(ItemRef(), str), metavar="ID TEXT", help="Answer this notice once the proxy serves the change."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
 _Reply = tuple[tuple[int, int | None], str]  # the notice, and the text
 KEPT_S = 7 * 86_400.0  # for the text of an edit that was refused
 _RENEWED = "nothing was changed; reload the proxy, for a credential that you renewed?"

@@ -20,7 +20,7 @@ from stallkit_operator.cli.stuck_commands import who
 from stallkit_operator.waiver import Waiver, Waivers
 
 NOT_ASKED = 2  # of `waived`: nobody could be asked; 1 is a plain no there
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/remedies.md).")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/sandboxes.md).")
 _GATE = click.option("--gate", default="push", show_default=True, metavar="NAME", help="The gate that asks.")
 
 

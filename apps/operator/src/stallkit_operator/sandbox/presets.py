@@ -99,7 +99,7 @@ def read_proxies(path: Path) -> dict[str, dict[str, Proxy]]:
         file = read_toml(path)
         proxies = structured(file, dict[str, dict[str, Proxy]])
     except FileNotFoundError as error:
-        raise UnknownFile(str(path), "there is no such file", "write it (docs/remedies.md)") from error
+        raise UnknownFile(str(path), "there is no such file", "write it (docs/sandboxes.md)") from error
     except OSError as error:
         raise ConfigError(str(path), str(error), "correct its permissions") from error
     except TomlError as error:
@@ -114,7 +114,7 @@ def proxy_of(path: Path, sandbox: str, remedy: str) -> Proxy:
     """One of them.  Raises ConfigError where there is none."""
     found: Mapping[str, Proxy] = read_proxies(path).get(sandbox, {})
     if remedy not in found:
-        todo = f"write [{sandbox}.{remedy}] into it (docs/remedies.md)"
+        todo = f"write [{sandbox}.{remedy}] into it (docs/sandboxes.md)"
         raise ConfigError(str(path), f"it names no {remedy} proxy of the sandbox {sandbox!r}", todo)
     return found[remedy]
 

@@ -2,7 +2,7 @@
 
 The files are its manifest, where its proxies are, and their configurations: a sandbox of bubblewrap that reaches two
 proxies of the user's own and nothing else.  nginx gives credentials, tinyproxy lets hosts through; both allow nothing
-yet (docs/remedies.md).
+yet (docs/sandboxes.md).
 
 A start is written down before anything runs, so that no sandbox is unknown; one that fails takes it back.  A person's
 reply may be typed into the terminal of a sandbox whose manifest says ``interactive = true``.
