@@ -224,7 +224,8 @@ def _usable(engine: Engine) -> Engine:
         why = "no pack is installed, so no prompt can be detected"
         if engine.problems:
             why = f"no installed pack could be used ({engine.problems[0]})"
-        raise PackError("nothing to look for", "in this environment", why, "pip install 'stallkit[packs]'")
+        todo = "pip install 'stallkit[packs]', or ./plugins/*/ in a checkout"
+        raise PackError("nothing to look for", "in this environment", why, todo)
     return engine
 
 

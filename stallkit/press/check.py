@@ -150,7 +150,9 @@ async def check_async(
     options: Options | None = None,
     log: EventLog | None = None,
 ) -> CheckResult:
-    """`check` for programs of asyncio: it waits in a thread of its own, which a cancelled task leaves to end by itself.
+    """`check` under asyncio: it waits in a thread, so the event loop goes on.  Its arguments and errors are the same.
+
+    If its task is cancelled, the thread still finishes its check, and may press what `policy` allows.
 
     >>> import asyncio
     >>> from stallkit import MemoryTransport
