@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable
 
-from terminals import Server, wait_for
+from terminals import Server, read_of, wait_for
 
 SSHD, BIN = shutil.which("sshd", path="/usr/sbin:/usr/bin"), Path(sys.executable).parent
 STALLKIT = str(BIN / "stallkit")
@@ -88,14 +88,6 @@ class Machine:
     def end(self) -> None:
         self.down()
         self.server.end()
-
-
-def read_of(pid: int, file: str) -> bytes:
-    """A file of /proc; of a process that ended meanwhile it is empty."""
-    try:
-        return Path(f"/proc/{pid}/{file}").read_bytes()
-    except OSError:
-        return b""
 
 
 def _processes(file: str, mark: str) -> list[int]:

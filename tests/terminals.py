@@ -33,6 +33,14 @@ def wait_for(condition: Callable[[], object], what: str, patience_s: float = PAT
         time.sleep(min(max(waited_s / 10, SOON_S), LATE_S))
 
 
+def read_of(pid: int, file: str) -> bytes:
+    """A file of /proc; of a process that ended meanwhile it is empty."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""
+
+
 def had_a_child(pid: int) -> bool:
     """Whether a process has waited for a child of its own, as a look at tmux is one; or is no more."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -14,7 +14,7 @@ from typing import AsyncIterator, Callable
 import pytest
 from stallkit_sessions.end_facts import ServerEnd
 from stallkit_sessions.server_monitors import ServerWatch
-from terminals import PATIENCE_S, Server, wait_for
+from terminals import PATIENCE_S, Server, read_of, wait_for
 
 from stallkit.errors import CaptureTimeout
 from stallkit.probes.procfs import stat_of
@@ -27,7 +27,12 @@ def children(pid: int, word: str) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         stat = stat_of(int(path.name))
-        if stat is not None and stat.parent == pid and stat.state != "Z" and word in (path / "cmdline").read_text():
+        if (
+            stat is not None
+            and stat.parent == pid
+            and stat.state != "Z"
+            and word.encode() in read_of(int(path.name), "cmdline")
+        ):
             found.append(int(path.name))
     return found
 
@@ -38,10 +43,7 @@ def waiters() -> list[int]:
 
 def connected(waiter: int) -> bool:
     """Whether the server has answered it: its output is a file in memory, and tmux keeps that of errors open."""
-    try:
-        return bool(Path(f"/proc/{waiter}/fd/2").read_bytes())
-    except OSError:  # it is about to become tmux, or has ended
-        return False
+    return bool(read_of(waiter, "fd/2"))
 
 
 @asynccontextmanager

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from other_machines import LATE_S, SSHD, STALLKIT, Here, kept, keygen, nothing_left, read_of
+from other_machines import LATE_S, SSHD, STALLKIT, Here, kept, keygen, nothing_left
 from stallkit_supervisor.cli.ssh_watch import checked
 from terminal_fixtures import short_folder
-from terminals import SIZES, OnTerminal, Server, wait_for
+from terminals import SIZES, OnTerminal, Server, read_of, wait_for
 
 
 @pytest.fixture

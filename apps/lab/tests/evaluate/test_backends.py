@@ -17,6 +17,7 @@ from stallkit_lab.evaluate import backends
 from stallkit_lab.evaluate.backends import EvalOptions, evaluate_paths
 from stallkit_lab.evaluate.corpus import items
 from stallkit_lab.evaluate.prediction import judge_case
+from terminals import read_of
 
 from stallkit import Detection, Engine, Pack, Screen, State
 from stallkit.errors import StallkitError
@@ -74,7 +75,7 @@ def _children() -> list[int]:
     found = []
     for task in Path("/proc/self/task").iterdir():
         for pid in (task / "children").read_text().split():
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"spawn_main" in read_of(int(pid), "cmdline"):
                 found.append(int(pid))
     return found
 

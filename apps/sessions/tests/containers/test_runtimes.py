@@ -27,7 +27,7 @@ from stallkit_sessions.containers.container_events import (
 from stallkit_sessions.containers.runtime_call import DOCKER, PODMAN, kept
 from stallkit_sessions.containers.runtimes import ContainerRuntime, runtime_of
 from stallkit_sessions.model import Session
-from terminals import Server, wait_for
+from terminals import Server, read_of, wait_for
 
 from stallkit.errors import TransportError, TransportUnavailable
 from stallkit.transports.base import Presence
@@ -338,7 +338,7 @@ def test_a_stream_whose_child_was_killed_loses_nothing(room: Room, container: st
     def act() -> None:
         traps(room, container)
         wait_for(lambda: heard(Started, container)(told.heard), "the first event")
-        listening = [pid for pid in children() if b"events" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        listening = [pid for pid in children() if b"events" in read_of(pid, "cmdline")]
         assert listening
         for pid in listening:
             os.kill(pid, signal.SIGKILL)

@@ -19,7 +19,7 @@ from typing import Any, Iterator
 import pytest
 from stallkit_sessions.runs import client as runs
 from started import BACKGROUND, of_folder
-from terminals import wait_for
+from terminals import read_of, wait_for
 
 from stallkit.daemon_socket import listens
 from stallkit.errors import SessionGone, StoreError, TransportError
@@ -254,7 +254,7 @@ def test_results_are_forgotten_after_a_week(state: Path) -> None:
     for id in (old, new):
         runs.request(id, {"do": "stop"})
     wait_for(lambda: len(background(state)) == 2, "two of them to end")
-    lost_process = next(pid for pid in background(state) if lost.encode() in Path(f"/proc/{pid}/cmdline").read_bytes())
+    lost_process = next(pid for pid in background(state) if lost.encode() in read_of(pid, "cmdline"))
     os.kill(lost_process, signal.SIGKILL)
     wait_for(lambda: not listens(folder_of(state, lost) / "socket"), "one to be lost")
     long_ago = time.time() - runs.KEPT_S - 60
