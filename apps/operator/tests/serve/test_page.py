@@ -180,8 +180,8 @@ EVIL = (
     '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202egnp.exe\u2066 \x1b[31mred\x07 \u200bhid\U000e0041den'
 )
 LONG = "W" * 10_000
-CUT = """[...document.querySelectorAll("main *")].filter(one => one.clientWidth && one.scrollWidth > one.clientWidth+1)
-    .map(one => one.outerHTML.slice(0, 60))"""
+CUT = """[...document.querySelectorAll("main *")]
+    .filter(one => one.clientWidth && one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 60))"""
 
 
 def test_hostile_texts_run_nothing_and_break_no_layout(phone: Phone) -> None:

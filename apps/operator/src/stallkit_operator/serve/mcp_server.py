@@ -41,8 +41,10 @@ def server(services: Services, who: Who) -> MCPServer[Any]:
     async def explain(target: str) -> dict[str, Any]:
         return await ask("explain", target=target)
 
-    async def reply(id: int, revision: int, text: str | None = None, option: str | None = None) -> dict[str, Any]:
-        return await ask("reply", id=id, revision=revision, text=text, option=option)
+    async def reply(
+        id: int, revision: int, text: str | None = None, option: str | None = None, decline: str | None = None
+    ) -> dict[str, Any]:
+        return await ask("reply", id=id, revision=revision, text=text, option=option, decline=decline)
 
     tools: list[Callable[..., Any]] = [who_waits, explain, *([reply] if services.policy else [])]
     for tool in tools:
