@@ -296,6 +296,8 @@ def add_command(
         print_json(_as_object(signature, proposal, written, found, faults, problems))
     else:
         _print_proposal(proposal, written, found, faults, captures, len(beside))
+        if faults:
+            say(shown(f"narrow its clauses by hand, or take it out: stallkit pack remove {directory}:{name}"))
     name_problems(problems)
     ctx.exit(Exit.FINDINGS if faults or problems else Exit.OK)
 
