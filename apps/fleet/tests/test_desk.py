@@ -76,7 +76,7 @@ def test_both_hosts_are_seen_and_a_prompt_of_the_other_one_is_answered_by_a_key(
     shown.shows("─ c · web", "│ Delete all in c", "│ r +type your words", "its screen is on c", "    state: w")
     for key, what in (("e", "routes"), ("c", "routes"), ("b", "rebuild"), ("Enter", "tmux")):
         shown.press(key)
-        shown.shows(f"^ {what}: this is done on c itself$")
+        shown.shows(f"^ {what}: do this on c itself$")
     shown.press(":approve c/7", "Enter")
     shown.shows("^ c/7 was not shown to you here: nothing was done")
     shown.press(":show c/7", "Enter")
@@ -209,7 +209,7 @@ def test_an_order_names_the_host_of_its_item() -> None:
     }
     assert {line: read_line(line, own="a") for line in lines} == lines
     for line in ("triage c/3 egress", "rebuild c/3"):
-        with pytest.raises(ValueError, match="this is done on c itself"):
+        with pytest.raises(ValueError, match="do this on c itself"):
             read_line(line, own="a")
     for line in ("r /3 y", "r c/0 y", "r c/x y", "r c.d/3 y", f"r {'c' * 64}/3 y", "approve c/3 4", "answer c/3"):
         with pytest.raises(ValueError, match=r"which one\?|takes|give"):
@@ -222,5 +222,5 @@ def test_an_order_for_another_host_needs_a_fleet_and_what_was_shown() -> None:
         desk.do(Order(Verb.APPROVE, 3, host="c"), None)
     with pytest.raises(ValueError, match="c/3: nothing of that number"):
         desk.item(Look(3, "c"))
-    with pytest.raises(ValueError, match="tmux: this is done on c itself"):
+    with pytest.raises(ValueError, match="tmux: do this on c itself"):
         desk.window(Row("web", "tmux:web", "working", host="c"))

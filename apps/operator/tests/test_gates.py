@@ -251,4 +251,4 @@ def test_a_waiver_is_asked_for_exactly(forge: Forge) -> None:
     assert "until" in forge.desk("sandbox", "waivers").stdout
     assert forge.desk("sandbox", "unwaive", "1").returncode == 0
     assert forge.desk("sandbox", "waived", "a" * 40).returncode == 1
-    assert "taken back" in forge.desk("sandbox", "waivers", "--all").stdout
+    assert "revoked" in forge.desk("sandbox", "waivers", "--all").stdout

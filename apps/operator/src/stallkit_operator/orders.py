@@ -77,7 +77,7 @@ def ref(host: str, id: int) -> str:
 
 def by_itself(what: str, host: str) -> str:
     """Why something is not done from here."""
-    return f"{what}: this is done on {host} itself"
+    return f"{what}: do this on {host} itself"
 
 
 def chosen(order: Order, item: Item) -> Choice | str | None:

@@ -128,7 +128,7 @@ class Waivers(Database):
             row = base.execute("select * from waiver where id = ?", (id,)).fetchone()
             if row is None:
                 raise StallkitError(
-                    "no waiver", str(id), "none of that number was granted", "see: stallkit sandbox waivers"
+                    "no waiver", str(id), "there is no waiver of that number", "see: stallkit sandbox waivers"
                 )
             waiver = Waiver(**dict(row))
             self._tell("waiver_revoked", waiver, who)

@@ -151,7 +151,7 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
         latest = register.latest(name)
         if known is None and not isinstance(latest, RunningSession):
             if latest is not None and latest.session.engine and _is_on(latest.session, transport.options):
-                why = "another program was put into its pane, and how that was started is not known"
+                why = "another program runs in its pane, and how it was started is unknown"
                 raise StartRefused(name, why, f"start it by hand: stallkit output --postmortem {name}")
             stranger = _stranger(register, name, transport, seen.identity)
             finalize(register, [look(stranger)])

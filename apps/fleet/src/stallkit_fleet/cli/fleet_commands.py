@@ -97,7 +97,7 @@ def join_command(
     with Outbox(_log(), folder(), fleet.name).only():
         pass  # from here on events are sent: what happened before stays here
     where = _write(fleet)
-    say(f"{fleet.name} is a host of {url}, as written in {shown(where)}; start stallkit watch again")
+    say(f"{fleet.name} is a host of {url}, as written in {shown(where)}; restart stallkit watch")
     if not operators:
         note("nobody may answer from another machine: say who with --answers NAME")
 
@@ -174,7 +174,7 @@ def leave_command() -> None:
         on_bus(fleet, gone, as_host=True)
     except bus.BusError as error:
         note(f"{error}; its last rows stay on the list for a week")
-    say(f"{fleet.name} left {fleet.url}, as written in {shown(where)}; start stallkit watch again")
+    say(f"{fleet.name} left {fleet.url}, as written in {shown(where)}; restart stallkit watch")
 
 
 def _write(fleet: FleetSettings | None) -> str:

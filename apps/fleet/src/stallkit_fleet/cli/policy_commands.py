@@ -115,7 +115,7 @@ def _hand_out(fleet: FleetSettings, text: str, key: Path, note: str) -> None:
         number = on_bus(fleet, put)
     except ValueError as error:
         raise ConfigError(str(key), str(error), "name the file that stallkit fleet policy key made") from error
-    say(f"version {number} is handed out; which host runs it: stallkit fleet policy list")
+    say(f"version {number} is on the bus; stallkit fleet policy list shows which hosts run it")
 
 
 @policy_command.command("list")

@@ -44,7 +44,7 @@ def verify_command(ctx: click.Context, logs: tuple[str, ...], noted: str | None,
     was rewritten as a whole.
 
     \b
-    Exit codes: 0 all of them are whole; 1 one cannot be read; 7 findings; 64 there is none of that name.
+    Exit codes: 0 all are whole; 1 one cannot be read; 7 findings; 64 there is no such log.
     Example:    stallkit sandbox audit verify cred-proxy-web
     """
     known = _noted(noted)
@@ -73,7 +73,7 @@ def show_command(logs: tuple[str, ...], count: int, no_diff: bool, as_json: bool
     """Show the latest events, the newest last.
 
     \b
-    Exit codes: 0 shown; 1 one cannot be read; 64 there is none of that name.
+    Exit codes: 0 shown; 1 one cannot be read; 64 there is no such log.
     Example:    stallkit sandbox audit show cred-proxy-web -n 3
     """
     reports = [AuditLog(path).verify() for path in _paths(logs)]

@@ -36,7 +36,7 @@ _GATE = click.option("--gate", default="push", show_default=True, metavar="NAME"
 def waive_command(subject: str, why: str, for_s: float, gate: str, item: int | None, as_json: bool) -> None:
     """Let one refused operation through for a time.
 
-    SUBJECT is the whole id of a commit, the SHA-256 of a content, or rule:NAME:PATH, one rule of the gate at one path.
+    SUBJECT is a commit's whole id, a content's SHA-256, or rule:NAME:PATH: one rule of the gate at one path.
     The gate stands outside the sandbox, and asks with `stallkit sandbox waived`.
 
     \b
@@ -65,8 +65,8 @@ def waived_command(ctx: click.Context, subject: str, gate: str, as_json: bool) -
     Only exit code 0 is a yes, and its use is audited.
 
     \b
-    Exit codes: 0 it is waived now; 1 it is not; all others: it could not be
-                asked, which a gate must take for a no.
+    Exit codes: 0 it is waived now; 1 it is not; all others: unknown, which a
+                gate must take for a no.
     Example:    stallkit sandbox waived 9fceb02d0ae598e95dc970b74767f19372d61af8
     """
     try:
@@ -111,7 +111,7 @@ def unwaive_command(id: int) -> None:
     """Revoke a waiver, by its number in `waivers`.
 
     \b
-    Exit codes: 0 taken back; 1 there is none of that number.
+    Exit codes: 0 revoked; 1 there is no such waiver.
     Example:    stallkit sandbox unwaive 1
     """
     with _opened() as waivers:
@@ -137,7 +137,7 @@ def _opened() -> closing[Waivers]:
 def _row(waiver: Waiver) -> str:
     state = f"until {_stamp(waiver.expires)}"
     if waiver.revoked is not None:
-        state = f"taken back at {_stamp(waiver.revoked)}"
+        state = f"revoked at {_stamp(waiver.revoked)}"
     elif waiver.expires <= time.time():
         state = f"expired at {_stamp(waiver.expires)}"
     # The subject is a public hash, which the redactor must not take for a secret.
