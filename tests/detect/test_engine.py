@@ -29,6 +29,12 @@ def test_an_engine_is_made_of_packs_of_different_names_and_of_patterns() -> None
             Engine(wrong)  # type: ignore[arg-type]
 
 
+def test_a_match_and_an_engine_show_themselves_in_short() -> None:
+    engine = Engine([Pack("any", signatures=[ASKS])])
+    assert repr(engine) == "Engine(1 packs, 1 signatures)"
+    assert repr(engine.detect(SHOWN).match) == "Match('any:asks')"
+
+
 def test_a_clause_that_runs_away_leaves_its_signature_undecided_wherever_it_stands() -> None:
     screen = Screen.from_text(f"{HOSTILE}\nAllow?")
     for clauses in ({"all_of": ["Allow?", RUNAWAY]}, {"all_of": ["Allow?"], "none_of": [RUNAWAY]}):

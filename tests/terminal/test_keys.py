@@ -48,6 +48,10 @@ def test_the_bytes_of_keys() -> None:
     assert {written: Keys.parse(written).to_bytes() for written in SENT} == SENT
 
 
+def test_keys_show_their_names_and_of_a_text_its_length_alone() -> None:
+    assert repr(Keys.parse("Down 'hunter2' Enter")) == "Keys('Down [7 characters] Enter')"
+
+
 def test_arrows_follow_the_terminals_cursor_mode() -> None:
     keys = Keys.parse("Up Home F1 x")
     assert Keys.parse(keys) is keys

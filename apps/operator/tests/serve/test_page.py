@@ -257,6 +257,21 @@ def test_an_answer_is_to_what_the_page_shows(phone: Phone) -> None:
     assert phone.desk.item(state="input_required")["id"] == 1
 
 
+def test_enter_alone_answers_what_asks_for_it(phone: Phone, server: Server) -> None:
+    (policy := phone.folder / "own.toml").write_text(
+        LETS.replace("claude_code:*", "shell_tools:*").replace('option = "Yes"\n', "")
+    )
+    asks = "read -p 'Press Enter to continue ' it; echo \"got [$it]\"; exec sleep 1000"
+    server.start("one", "bash", "-c", asks, shows="Enter")
+    phone.desk.watch("--all")
+    phone.desk.item(session="tmux:one")
+    page = phone.open(phone.serve("--policy", str(policy), "-S", str(server.socket)))
+    at_rest(page)
+    card(page, "one").get_by_role("button", name="Press Enter").click()
+    expect(said(page, "one")).to_contain_text("Answered")
+    wait_for(lambda: "got []" in server.tmux("capture-pane", "-p", "-t", "=one:"), "the key")
+
+
 def test_several_choices_are_ticked_and_what_ends_elsewhere_says_so(phone: Phone) -> None:
     options = tuple(Choice(str(number), name) for number, name in enumerate("abc", 1))
     item = phone.filed(Draft("tmux:gone", Source.PROMPT, "multiselect", "Which?", options, several=True))

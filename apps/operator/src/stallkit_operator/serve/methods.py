@@ -20,7 +20,7 @@ from stallkit_supervisor.supervisor_socket import statuses
 from stallkit.cli.check_commands import arguments
 from stallkit.detect.dialog import Role
 from stallkit.detect.engine import Engine
-from stallkit.detect.signature import State
+from stallkit.detect.signature import Kind, State
 from stallkit.errors import SessionGone, StallkitError
 from stallkit.jsonio import dump, unstructure
 from stallkit.press.check import check_session, observe
@@ -135,6 +135,8 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
     with services.queue() as queue:
         item = queue.item(given["id"])
         verb, words = next((verb, given[name]) for name, verb in _VERBS.items() if name in given)
+        if not words and item.kind != Kind.PRESS_KEY:
+            raise NotDone("reply", str(item.id), "an empty text answers a press_key alone", "give a text")
         if verb is Verb.DECLINE and item.source is not Source.AGENT:
             raise NotDone("reply", str(item.id), "only an agent's notice can be declined", "choose one of its options")
         chosen = item.option(words)
@@ -252,7 +254,11 @@ METHODS: Mapping[str, Method] = {
         " again first: where the item or its prompt has changed, nothing is done; a secret or a login never gets a key."
         " `result` is done, refused, changed, unseen or over, as `stallkit stuck reply --json`.",
         {
-            **{"id": _NUMBER, "revision": _NUMBER, "text": _text("what is typed, or said to an agent", MOST)},
+            **{"id": _NUMBER, "revision": _NUMBER},
+            "text": {
+                **_text("what is typed, or said to an agent; empty: Enter alone, for press_key", MOST),
+                "pattern": "",
+            },
             "option": _text("the id or name of one of its options", 500),
             "decline": _text("why: an agent's notice is declined", MOST),
         },
