@@ -112,7 +112,8 @@ class Watched:
     answered_at: float | None = None  # the latest answer that ended what a person was told of
     untouched: bool = False  # nobody has typed in it since what a person is told of is there, as its terminal proves
     _read: float | None = None  # when its terminal had last been read then
-    _looked: float = 0.0  # by the wall clock
+    _felt: float = 0.0  # when the last look was judged, by the wall clock
+    _looked: float = 0.0  # the same of the look before: what the last one saw was there after that
 
     @classmethod
     def remembered(cls, target: str, store: Store | None, now: float, directory: Path | None = None) -> Watched:
@@ -264,12 +265,12 @@ class Watched:
 
     def _feel(self, before: Notification | None) -> None:
         """Note whether somebody typed since the look before: Linux notes when a terminal was read, in steps of 8 s."""
-        told, looked = self.state.notice.notification, time.time() - _TICK_S
+        told = self.state.notice.notification
         read = _read_at(self.snapshot) if told or before else None
         self.untouched = read is not None and read == self._read and self._looked // 8 > read // 8
         if self._read is None or not (told and before and told.appeared == before.appeared):
             self._read = read
-        self._looked = looked
+        self._looked, self._felt = self._felt, time.time() - _TICK_S
 
     def passes(self, now: float, config: WatchConfig) -> bool:
         """Whether a look that shows nothing new needs no thought: the last one led to nothing, and was not long ago."""
