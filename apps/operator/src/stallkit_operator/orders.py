@@ -19,7 +19,7 @@ from stallkit_operator.item import Category, Choice, ChoiceKind, Item, Source
 _REF = re.compile(r"(?:([\w-]{1,63})/)?(?!0+$)([0-9]{1,15})", re.ASCII)
 BY_ITSELF = ("triage", "rebuild", "waive", "routes", "egress")  # what no host does for another
 _ON_TERMINAL = ("routes", "egress", "pipelock")  # commands that open an editor
-_USAGE = "write one of: r ID TEXT, approve ID, decline ID [WHY], answer ID OPTION, triage ID CATEGORY, show ID, "
+_USAGE = "write one of: r ID TEXT or OPTION, approve ID, decline ID [WHY], triage ID CATEGORY, show ID, "
 _MORE = "routes edit|reload SANDBOX, egress edit SANDBOX, rebuild ID, waive SUBJECT --why WHY, waivers, quit"
 
 
