@@ -109,20 +109,23 @@ def _head(rows: list[dict[str, Any]], supervisors: list[dict[str, Any]]) -> Iter
 
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """A line for each session; its name has one of its own where there is no room, and so has a note."""
+    """A line for each session, who waits first; its name has a line of its own if there is no room, and so has a note.
+
+    On a terminal a mark is before it: a script reads the name first.
+    """
+    rows = sorted(rows, key=lambda row: look(row).urgency)
     now, wide = time.time(), shutil.get_terminal_size((PIPE, 24)).columns if sys.stdout.isatty() else PIPE
-    marks = [f"{look(row).mark} " if sys.stdout.isatty() else "" for row in rows]  # for eyes, not for scripts
-    names = [mark + shown(row["target"]) for mark, row in zip(marks, rows, strict=True)]
-    states = [shown(state_of(row)) for row in rows]
+    names, states = [shown(row["target"]) for row in rows], [shown(state_of(row)) for row in rows]
     state_room = max(map(cells, states), default=0)
     room = min(max(map(cells, names), default=0), wide - state_room - _BESIDES)
     for row, name, state in zip(rows, names, states, strict=True):
-        wider = cells(name) > room
+        wider, looks = cells(name) > room, look(row)
+        mark = f"{paint(looks.mark, fg=looks.colour)} " if sys.stdout.isatty() else ""
         if wider:
-            yield name
+            yield mark + name
         begin = "" if wider else name
-        painted = paint(state, fg=look(row).colour)
-        line = f"{begin}{' ' * (room - cells(begin))}  {painted}{' ' * (state_room - cells(state))}"
+        painted = paint(state, fg=looks.colour) + " " * (state_room - cells(state))
+        line = f"{'' if wider else mark}{begin}{' ' * (room - cells(begin))}  {painted}"
         how_long = _how_long(still_s(row, now), now, bool(row["supervisor"]))
         rest = ", ".join(filter(None, (how_long, shown(row["foreground"] or ""))))
         by = f", {shown(row['signature'])}" if row["signature"] else ""
