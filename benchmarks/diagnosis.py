@@ -96,7 +96,12 @@ def measured(folder: Path) -> dict[str, list[float]]:
         last = livings[-1].session
         assert isinstance(register.latest(last.name), ExitRecord)
         finalize_now(register)  # the events of all of them are written
-        for words, expect in ((["postmortem"], 0), (["postmortem", "--json"], 0), (["output"], 4), (["list"], 0)):
+        for words, expect in (
+            (["output", "--postmortem"], 0),
+            (["output", "--postmortem", "--json"], 0),
+            (["output"], 4),
+            (["list"], 0),
+        ):
             names = [last.name] if words != ["list"] else []
             call = command(STALLKIT, *words, *names, expect=expect)
             times[f"stallkit {' '.join(words)}"] = taken([call] * ROUNDS)

@@ -130,7 +130,7 @@ def measured(panes: Panes, folder: Path, seconds: float) -> None:
     environment = {**os.environ, "STALLKIT_STATE_DIR": str(folder / "state")}
     (folder / "stallkit.toml").write_text("[watch]\nall = true\n")
     with (folder / "out").open("w") as out:
-        words = [sys.executable, "-c", "from stallkit.cli.main import main; main()", "supervise"]
+        words = [sys.executable, "-c", "from stallkit.cli.main import main; main()", "watch", "--service"]
         words += ["-S", str(panes.socket)]
         process = subprocess.Popen(words, cwd=folder, env=environment, stdout=out)
     try:

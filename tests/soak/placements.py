@@ -31,10 +31,16 @@ WHAT = 'do = "press"\nsignature = ["shell_yn:yes_no", "shell_yn:proceed_question
 PAUSE = '[[policy.rule]]\ndo = "press"\nsignature = "shell_tools:press_any_key"\nsession = "tmux:asks"\n'
 ASKS = 'while read -rsn1 -p "Proceed? [y/N] " key; do echo "$key" >> {marks}/key; done'
 COMMANDS = (
-    *("notify", "run -- true", "run --background -- true", "watch tmux:asks --for 1", "watch --all --for 1"),
-    *("supervise --check", "supervise", "check tmux:asks", "check tmux:asks --dismiss", "wait tmux:asks --timeout 1"),
+    *("config notify", "run -- true", "run --background -- true", "watch tmux:asks --for 1", "watch --all --for 1"),
+    *(
+        "watch --service --check",
+        "watch --service",
+        "check tmux:asks",
+        "check tmux:asks --dismiss",
+        "wait tmux:asks --timeout 1",
+    ),
     *("explain tmux:asks", "policy explain tmux:asks", "start s{number} -- true", "list", "output s{number}"),
-    *("attach last", "status", "incidents", "send tmux:none text", "stuck list", "stuck serve web", "serve"),
+    *("attach last", "status", "report --incidents", "send tmux:none text", "stuck list", "sandbox serve web", "serve"),
     "config show",
 )
 AT_ONCE = 6
@@ -107,7 +113,7 @@ state = ["ended", "gone"]
             words, env=self.environment, cwd=cwd or self.work, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        endless = words[1:2] in (("serve",), ("supervise",)) or words[1:3] == ("sandbox", "serve")
+        endless = words[1:2] == ("serve",) or words[1:3] in (("sandbox", "serve"), ("watch", "--service"))
         try:
             out, err = process.communicate(timeout=ENDLESS_S if endless else 60)
         except subprocess.TimeoutExpired:

@@ -53,7 +53,7 @@ class Supervisor:
         self.events: list[dict[str, Any]] = []
         self._errors = (folder / "supervise.err").open("w")
         self._process = subprocess.Popen(
-            [*COMMAND, "supervise", "--config", str(config), "-L", socket],
+            [*COMMAND, "watch", "--service", "--config", str(config), "-L", socket],
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
