@@ -116,7 +116,7 @@ def test_no_input_is_never_asked(house: House, terminal: Server) -> None:
     given = (house.command, "attach", "last", "--secret", "--no-input")
     shown = OnTerminal(terminal, (80, 24), "sh", "-c", '"$@" </dev/null', "sh", *given, **house.environment)
     assert "Secret" not in shown.over(0)
-    for verb in (["sandbox", "rebuild"], ["routes", "edit"], ["egress", "edit"], ["attach"]):
+    for verb in (["sandbox", "rebuild"], ["sandbox", "routes", "edit"], ["sandbox", "egress", "edit"], ["attach"]):
         assert "--no-input" in house.call(*verb, "--help").stdout
 
 

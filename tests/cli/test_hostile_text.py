@@ -89,7 +89,7 @@ def test_sessions_of_others(draw: Draw, house: House, server: Server) -> None:
         ["explain", *at],
         ["policy", "explain", *at],
         ["wait", *at],
-        ["release", at[0]],
+        ["stuck", "release", at[0]],
     ):
         done = house.call(*words)
         plain(done.stdout + done.stderr)
@@ -101,7 +101,7 @@ def test_sessions_of_ours(draw: Draw, house: House) -> None:
     script = f"printf '%b' {json.dumps(MARKUP)}; printf '\\n\\033]2;{MARKUP[:13]}\\007'; {HEARD}; exit 3"
     house.begin("worker", "sh", "-c", script + " # " + TURNED, MARKUP)
     house.end_of("worker")
-    for words in (["list"], ["postmortem", "worker"]):
+    for words in (["list"], ["output", "--postmortem", "worker"]):
         drawn = draw(*words)
         text = drawn.over()
         plain(text)
@@ -144,7 +144,7 @@ def test_files_and_what_is_in_them(draw: Draw, house: House) -> None:
 
     screen = house.folder / ("[red]x[" + CONTROL.replace("\r", "") + TURNED + ".txt")
     screen.write_text("Proceed? [y/N] ")
-    for words in (["check", f"file:{screen}"], ["lint", str(screen)], ["check", "\x1b[31mx:y"], ["\x1b[31mx"]):
+    for words in (["check", f"file:{screen}"], ["pack", "lint", str(screen)], ["check", "\x1b[31mx:y"], ["\x1b[31mx"]):
         done = house.call(*words)
         plain(done.stdout + done.stderr)
         assert r"\x1b[31m" in done.stdout + done.stderr

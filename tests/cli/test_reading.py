@@ -151,7 +151,12 @@ def test_quiet_prints_results_alone(house: House, server: Server) -> None:
 def test_no_frames_in_pipes(house: House) -> None:
     house.begin("worker", "sh", "-c", "exit 3")
     house.end_of("worker")
-    for words in (["packs", "--signatures"], ["matrix", "claude-code"], ["postmortem", "worker"], ["list"]):
+    for words in (
+        ["pack", "list", "--signatures"],
+        ["pack", "matrix", "claude-code"],
+        ["output", "--postmortem", "worker"],
+        ["list"],
+    ):
         done = house.call(*words)
         assert done.returncode == 0 and done.stdout, done.stderr
         assert not FRAMES.search(done.stdout), done.stdout

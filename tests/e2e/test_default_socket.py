@@ -34,7 +34,7 @@ def asking(house: House) -> House:
         (["policy", "explain", "tmux:asks"], 0),
         (["send", "tmux:asks", "text"], 2),
         (["wait", "tmux:asks", "--timeout", "20"], 2),
-        (["capture", "tmux:asks", "-o", "seen.screen"], 0),
+        (["pack", "capture", "tmux:asks", "-o", "seen.screen"], 0),
         (["watch", "tmux:asks", "--policy", "observe", "--for", "1"], 0),
     ],
 )

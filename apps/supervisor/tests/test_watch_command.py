@@ -96,7 +96,7 @@ def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server
     assert datetime.fromisoformat(harm["seen_time"]).timestamp() == pytest.approx(harm["seen_at"], abs=0.001)
     assert (harm["free_at"], harm["free_time"]) == (None, None)
     assert "shell_yn" in stallkit("status").stdout
-    incidents = stallkit.json("incidents", "tmux:asks")["incidents"]
+    incidents = stallkit.json("report", "--incidents", "tmux:asks")["incidents"]
     assert [(one["event"], one["facts"]["outcome"]) for one in incidents] == [("dismissal", "cleared")]
     assert datetime.fromisoformat(incidents[0]["time"]).timestamp() == pytest.approx(incidents[0]["at"], abs=0.001)
     assert "dismissal" in stallkit("report", "--incidents").stdout
@@ -120,7 +120,7 @@ def test_supervise_is_ready_reloads_refuses_and_drains(stallkit: Command, server
         system.bind(str(stallkit.folder / "notify"))
         system.settimeout(30)
         stallkit.environment |= {"NOTIFY_SOCKET": str(stallkit.folder / "notify"), "WATCHDOG_USEC": "2000000"}
-        supervise = stallkit.start("supervise", "--config", "stallkit.toml", *stallkit.at)
+        supervise = stallkit.start("watch", "--service", "--config", "stallkit.toml", *stallkit.at)
         assert [system.recv(100) for _ in range(2)] == [b"READY=1", b"WATCHDOG=1"]
         system.setblocking(False)
         reader = threading.Thread(target=drain, args=(system, supervise.process))
@@ -154,7 +154,7 @@ def test_what_cannot_be_done_is_said_in_one_line(stallkit: Command, server: Serv
         (("watch", "nonsense:x"), 64, "nonsense"),
         (("watch", "tmux:a", "--policy", "no.toml"), 64, "no.toml"),
         (("watch", "tmux:a", "--webhook", "ftp://x", "--for", "1"), 1, "not an http"),
-        (("supervise", "--config", "no.toml"), 64, "no.toml"),
+        (("watch", "--service", "--config", "no.toml"), 64, "no.toml"),
         (("policy", "explain", "tmux:none"), 4, "none"),
         (("send", "tmux:none", "hello"), 4, "ended"),
         # nobody reads, and nothing is echoed: it may be typed, and it may be lost

@@ -133,7 +133,12 @@ def test_several_packs_and_the_page_of_a_finding(pack: Path, tmp_path: Path) -> 
     page = stallkit("pack", "lint", "--explain", "sk105")
     assert page.returncode == 0 and page.stdout.startswith("## SK105: ") and "# wrong" in page.stdout
     assert stallkit("pack", "lint", "--explain", "SK999").returncode == 64
-    for words in (["lint"], ["lint", "--all", str(pack)], ["lint", "no_such_pack"], ["tune", "no:such"]):
+    for words in (
+        ["pack", "lint"],
+        ["pack", "lint", "--all", str(pack)],
+        ["pack", "lint", "no_such_pack"],
+        ["pack", "tune", "no:such"],
+    ):
         done = stallkit(*words)
         assert done.returncode == 64 and "Traceback" not in done.stderr, words
 

@@ -125,7 +125,16 @@ def test_every_command_shows_how_it_ended(dead: House) -> None:
 
 def test_a_name_that_was_never_started(dead: House) -> None:
     before = dead.events()
-    for words in (("output",), ("check",), ("postmortem",), ("stop", "keeper"), ("send",)):
+    for words in (
+        ("output",),
+        ("check",),
+        (
+            "output",
+            "--postmortem",
+        ),
+        ("stop", "keeper"),
+        ("send",),
+    ):
         done = dead.call(*words, "never", *["text"] * (words == ("send",)))
         assert (done.returncode, done.stdout) == (64, ""), words
         assert "'never'" in done.stderr.splitlines()[-1], words
@@ -160,7 +169,7 @@ def test_a_panel_lists_earlier_ends_of_its_name(house: House) -> None:
     assert re.search(listed.format(r"[-\d]{10} [:\d]{8}"), house.call("output", "a").stdout, re.M)
     house.start("a", "sh", "-c", f"seq 100; {HEARD}; exit 4")
     house.end_of("a")
-    for words in (["output", "a"], ["send", "a", "text"], ["postmortem", "a"]):
+    for words in (["output", "a"], ["send", "a", "text"], ["output", "--postmortem", "a"]):
         said = house.call(*words).stdout
         assert re.search(r"^earlier +.{19}  stopped, .*\n.*  exited, code 3\n.*  exited, code 2\n", said, re.M)
         assert "code 1" not in said and "all of them: stallkit output --postmortem a --all" in said
