@@ -62,9 +62,9 @@ def test_what_is_pressed_or_why_nothing_is() -> None:
 
 
 def test_by_the_command() -> None:
-    done = CliRunner().invoke(cli, ["signature", "structural:composer", "--json"])
+    done = CliRunner().invoke(cli, ["pack", "show", "structural:composer", "--json"])
     told = json.loads(done.stdout)
     assert (done.exit_code, told["name"], told["keys"]) == (0, "structural:composer", None)
     assert told["looks"] and told["all_of"] and told["figures"]["screens"] > 0
-    wrong = CliRunner().invoke(cli, ["signature", "nobody:knows"])
+    wrong = CliRunner().invoke(cli, ["pack", "show", "nobody:knows"])
     assert isinstance(wrong.exception, StoreError) and "packs --signatures" in str(wrong.exception)

@@ -221,7 +221,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def audit(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["audit", *words], standalone_mode=False)
+    return CliRunner().invoke(cli, ["sandbox", "audit", *words], standalone_mode=False)
 
 
 def test_what_changed_is_shown_in_order_and_once(folder: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_files_of_a_new_sandbox_are_all_it_needs(desk: Desk, tmp_path: Path)
         route = {"path": "/npm/", "upstream": f"http://127.0.0.1:{behind.port}/"}
         for verb, text in (("routes", json.dumps({"routes": [route]})), ("egress", "localhost\n")):
             desk.environment["EDITOR"] = editor(tmp_path, text)
-            edited = desk(verb, "edit", "web")
+            edited = desk("sandbox", verb, "edit", "web")
             assert edited.returncode == 0, edited
         sees("200 200")
     again = desk("sandbox", "init", "web", "--directory", str(work), "--", "sh")

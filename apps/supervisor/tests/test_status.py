@@ -400,7 +400,12 @@ def test_what_a_killed_one_left_and_how_a_halted_session_goes_on(status: Status,
     assert found["sessions"][0]["state"] == "waiting"
     assert "halted: 3 recoveries, 3 are allowed; to go on: stallkit stuck release tmux:w1" in status("w1")[1]
 
-    for words in (["incidents", "w1"], ["mute", "w1"], ["unmute", "w1"], ["release", "w1"]):
+    for words in (
+        ["report", "--incidents", "w1"],
+        ["stuck", "mute", "w1"],
+        ["stuck", "unmute", "w1"],
+        ["stuck", "release", "w1"],
+    ):
         done = status.desk(*words)  # a plain name is that of a tmux session
         assert done.returncode == 0, (words, done.stderr)
         missing = status.desk(words[0], "nobody")
