@@ -181,7 +181,7 @@ class _Soak:
         folder.mkdir()
         self.desk.environment["EDITOR"] = editor(folder, text)
         before = self._files()
-        done = await asyncio.to_thread(self.desk, verb, "edit", "web", *words)
+        done = await asyncio.to_thread(self.desk, "sandbox", verb, "edit", "web", *words)
         self.codes[f"{name} {done.returncode}"] += 1
         if name == "broken":
             self.touched += self._files() != before
