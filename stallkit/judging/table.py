@@ -363,7 +363,7 @@ ROWS: tuple[Row, ...] = (
         "no signature says anything else",
     ),
     Row(
-        "nothing stands there, and nothing reads",
+        "nothing is shown, and nothing reads",
         ~_matched & ~_undecided & ~_pager & _unread & ~_sleeps & ~_says_waiting & ~_by_form,
         _as(State.WORKING, SURE),
         "it computes, or waits for something else",
