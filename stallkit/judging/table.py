@@ -185,7 +185,7 @@ _same = When(
 _goes_on = _prompt & claims(Source.MOTION) & _moving
 refuted = (
     (_asks_nothing & (_asks | _ends)) | (~_asks_nothing & (_goes_on | (_asks & claims(_kernel, Sign.NOBODY_READS))))
-).called("the prompt is quoted or answered", "nothing says that it is quoted")
+).called("the prompt is quoted or answered", "not quoted")
 _no_contradiction = (state(_screen, State.QUOTA, State.ENDED) & state(_signal, State.IDLE)) | (
     claims(_screen, Sign.MENU) & claims(_signal, Sign.RESTS)
 )
@@ -193,7 +193,7 @@ contradicted = (_own_name & claims(_screen) & ~_same & ~_no_contradiction).calle
     "the program says another state", "the program says no other state"
 )
 _stronger = (_dialog | state(_screen, State.QUOTA) | (_prompt & ~_own_word)).called(
-    "it is a dialog or a limit, or a prompt and the program is not bound to its process"
+    "it is a dialog or a limit, or a prompt of a program not bound to its process"
 )
 _read_or_dialog = (_read | ((_dialog | _shell_like) & _known)).called(
     "it is known to be read, a prompt on one line at rest"
@@ -363,7 +363,7 @@ ROWS: tuple[Row, ...] = (
         "no signature says anything else",
     ),
     Row(
-        "nothing stands there, and nothing reads",
+        "nothing is shown, and nothing reads",
         ~_matched & ~_undecided & ~_pager & _unread & ~_sleeps & ~_says_waiting & ~_by_form,
         _as(State.WORKING, SURE),
         "it computes, or waits for something else",

@@ -153,7 +153,7 @@ def test_what_would_come_out_otherwise() -> None:
     with_runs = evolve(of, foreground=Claim(Source.FOREGROUND, Sign.RUNS, WORKS))  # it decides nothing here
     assert [*otherwise(with_runs)][1:] == [*otherwise(of)][1:]
     assert [(source, row.name) for source, _, row in otherwise(of)] == [
-        (Source.SCREEN, "nothing stands there, and nothing reads"),
+        (Source.SCREEN, "nothing is shown, and nothing reads"),
         (Source.KERNEL, "the screen alone"),
     ]
     assert decide(evolve(of, kernel=None))[0].certainty is Certainty.MAYBE

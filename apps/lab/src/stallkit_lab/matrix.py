@@ -76,14 +76,14 @@ def matrix(packs: Iterable[Pack], package_dirs: PackageDirs) -> list[Row]:
 
 def as_markdown(rows: Sequence[Row]) -> str:
     """A table in Markdown with a row for each program; bold is what a policy can press a key for."""
-    lines = ["| program | versions | asks for, or is | last seen |", "| --- " * 4 + "|"]
+    lines = ["| program | versions | asks for, or is |", "| --- " * 3 + "|"]
     for program, own in groupby(rows, lambda row: row.program):
         of = list(own)
         versions = list(dict.fromkeys(row.version for row in of if row.version))
         span = " to ".join(dict.fromkeys((versions[0], versions[-1]))) if versions else ""
         pressed = {row.kind for row in of if row.keys}
         kinds = ", ".join(f"**{kind}**" if kind in pressed else kind for kind in sorted({row.kind for row in of}))
-        cells = (program, span, kinds, max(row.seen for row in of))
+        cells = (program, span, kinds)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

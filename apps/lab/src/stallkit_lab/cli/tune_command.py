@@ -27,7 +27,7 @@ _WIDEST = 1000  # columns: every table is narrower
 @click.argument("more", metavar="[PATH...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--corpus", "paths", metavar="PATH", multiple=True, type=click.Path(exists=True, path_type=Path),
-    help="Screens to judge: a folder of .txt, .jsonl or .cast, or one such file; may be repeated.",
+    help="Screens to judge: a folder of .txt, .jsonl or .cast, or one of these files; may be repeated.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/lint.md).")
 @click.pass_context

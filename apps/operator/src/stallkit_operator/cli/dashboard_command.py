@@ -16,7 +16,7 @@ from stallkit_operator.cli.dashboard_desk import Desk, fleet_desk
 def dashboard_command(socket_name: str | None, socket_path: str | None) -> None:
     """Show all sessions in one list, who waits for a person first, and answer there.
 
-    A key writes a command, as `r 3 `, and Enter does what stands there; it is what `stallkit stuck` does; `?` shows all
+    A key writes a command, as `r 3 `, and Enter runs it, as `stallkit stuck` would; `?` shows all
     keys.  In a fleet it shows all hosts, and `r c/3 ` answers what host c asks.  Needs a terminal of 40 columns or
     more, and the extra stallkit-operator[dashboard].
 
