@@ -66,7 +66,7 @@ def turns(text: str) -> Iterator[str]:
 
 def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
     """The words of a command's ``--help`` and of its line in a list, and of those below it, by what a person types."""
-    options = (getattr(option, "help", None) or "" for option in command.get_params(context))
+    options = (getattr(option, "help", None) or "" for option in command.params)
     verb = context.command_path.removeprefix("stallkit ")
     listed = command.short_help or summary(verb)
     yield context.command_path, "\n".join([command.help or "", listed or "", *options])
@@ -78,7 +78,7 @@ def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str,
 
 def texts() -> dict[str, str]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
-    commands = helps(cli, click.Context(cli, info_name="stallkit"))
+    commands = helps(cli, click.Context(cli, info_name="stallkit", **cli.context_settings))
     return {str(page.relative_to(ROOT)): page.read_text() for page in pages} | dict(commands)
 
 

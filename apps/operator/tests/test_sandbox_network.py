@@ -84,7 +84,7 @@ def test_the_files_of_a_new_sandbox_are_all_it_needs(desk: Desk, tmp_path: Path)
             assert edited.returncode == 0, edited
         sees("200 200")
     again = desk("sandbox", "init", "web", "--directory", str(work), "--", "sh")
-    assert again.returncode == 64 and "is there already" in again.stderr
+    assert again.returncode == 64 and "exists already" in again.stderr
     other = desk("sandbox", "init", "db", "--directory", str(work), "--", "sh")
     assert other.returncode == 0 and "[db.egress]" in (tmp_path / "config/stallkit/proxies.toml").read_text()
     wrong = desk("sandbox", "init", "../x", "--", "sh")

@@ -141,8 +141,9 @@ def init_command(name: str, command: tuple[str, ...], directory: Path) -> None:
         click.echo(shown(f"wrote {one}"))
     for line in (f"nginx -e stderr -c {folder}/nginx.conf", f"tinyproxy -c {folder}/tinyproxy.conf"):
         click.echo(shown(line))
-    for line in (f"start --manifest {manifest}", f"stuck serve {name}", f"routes edit {name}", f"egress edit {name}"):
-        click.echo(shown(f"stallkit {line}"))
+    click.echo(shown(f"stallkit start --manifest {manifest}"))
+    for verb in ("serve", "routes edit", "egress edit"):
+        click.echo(shown(f"stallkit sandbox {verb} {name}"))
 
 
 @sandbox_command.command("manifest", short_help="Show what a sandbox was started from.")
