@@ -206,7 +206,7 @@ def test_a_revision_is_what_a_person_is_shown(draft: Draft) -> None:
 STALLKIT = (str(Path(sys.executable).parent / "stallkit"),)
 CATEGORIES = {
     "none": "stallkit stuck triage 1 credential|egress|capability",
-    "credential": "stallkit sandbox routes edit web --reply 1 TEXT\nstallkit routes reload web --reply 1 TEXT",
+    "credential": "stallkit sandbox routes edit web --reply 1 TEXT\nstallkit sandbox routes reload web --reply 1 TEXT",
     "egress": "stallkit sandbox egress edit web --reply 1 TEXT",
     "capability": "stallkit sandbox rebuild 1",
 }
