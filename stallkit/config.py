@@ -32,7 +32,7 @@ def audit_dir() -> Path:
 
 
 def cache_dir() -> Path | None:
-    """The directory of what can be computed anew: ``$STALLKIT_CACHE``, else the user's cache directory; None if off."""
+    """The directory of what can be computed again: ``$STALLKIT_CACHE``, else the user's cache; None if off."""
     given = os.environ.get(CACHE)
     return None if given == "off" else Path(given or _user_path("cache"))
 

@@ -109,7 +109,7 @@ def _connected(path: Path) -> Iterator[socket.socket]:
 
 @contextmanager
 def short_address(path: Path) -> Iterator[str]:
-    """A socket's address: its path, or, where that is too long, a short one by the descriptor of its directory."""
+    """A socket's address: its path, or, if that is too long, a short one by the descriptor of its directory."""
     if len(os.fsencode(path)) <= MAX_PATH:
         yield str(path)
         return

@@ -123,7 +123,7 @@ class Database:
         return found
 
     def _in_turn(self, command: str) -> None:
-        """Run a command for which SQLite does not wait for others by itself: the change of the journal's mode."""
+        """Run a command for which SQLite does not wait for others on its own: the change of the journal's mode."""
         deadline = time.monotonic() + self._busy_s
         while True:
             try:

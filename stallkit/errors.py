@@ -107,7 +107,7 @@ class TransportError(StallkitError):
 
 
 class SessionGone(TransportError):
-    """The session does not exist, or no longer exists; `exit_status` is None where it is unknown.
+    """The session does not exist, or no longer exists; `exit_status` is None if it is unknown.
 
     >>> from stallkit import open_target
     >>> try:

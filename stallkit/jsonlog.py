@@ -45,7 +45,7 @@ def folder(path: str | Path, at: int | None = None, follow: bool = True) -> Iter
 def append(at: int, name: str, line: str, *, max_bytes: int | None = None, kept: int = 1, trusted: bool = True) -> None:
     """Append a line to the file `name` in the folder `at`, readable by its owner alone.  Raises OSError.
 
-    A file that would have more than `max_bytes` is rotated first; where that fails, the line is appended all the same.
+    A file that would have more than `max_bytes` is rotated first; where that fails, the line is appended anyway.
     Where the folder is not `trusted`, it must be a plain file, and one that cannot be rotated takes no line.
     """
     data = line.encode() + b"\n"
@@ -59,7 +59,7 @@ def append(at: int, name: str, line: str, *, max_bytes: int | None = None, kept:
 
 
 def holds(path: str | Path, event: str) -> bool:
-    """Whether the end of a file, or of the rotated one, has an event of this id; False where it cannot be read."""
+    """Whether the end of a file, or of the rotated one, has an event of this id; False if it cannot be read."""
     found = f'"id": {json.dumps(event)}'.encode()
     return any(found in _tail(name) for name in (str(path), f"{path}.1"))
 

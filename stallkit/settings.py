@@ -8,7 +8,7 @@ The tmux server that a command reaches is the one of -L or -S, else ``$STALLKIT_
 tmux's own choice: the server of ``$TMUX``, or the default one.  A value with a ``/`` is a path, any other a name, as
 for tmux's own options.  Whoever the command starts gets the choice in ``$STALLKIT_TMUX``.
 
-What is built on the library offers a class with more tables in place of `Settings`; those of a distribution that is not
+What is built on the library offers a class with more tables instead of `Settings`; those of a distribution that is not
 installed are not read.
 """
 
@@ -70,7 +70,7 @@ def chosen(
     """The server by these flags, else by the environment, else by `config`, or the working directory's and user's file.
 
     `tell` (standard error) is told what does not count of the working directory's.
-    Raises ConfigError where that is invalid: another server must not be taken for the one that was meant.
+    Raises ConfigError if that is invalid: another server must not be taken for the one that was meant.
     """
     if name is not None or path is not None:
         absolute = str(Path(path).absolute()) if path else path
@@ -181,7 +181,7 @@ class Settings:
 
 
 def tables() -> tuple[str, ...]:
-    """The tables that are read, but for ``[tmux]``, of which `stallkit.settings` tells."""
+    """The tables that are read, except ``[tmux]``, of which `stallkit.settings` tells."""
     return tuple(one.name for one in fields(_kind()) if one.name != "tmux")
 
 
@@ -220,7 +220,7 @@ def configured_policy(flag: str | None, config: Path | None = None, tell: Callab
 
 
 def settings_of(found: Found) -> Settings:
-    """The settings of one file, also those that do not count.  Raises ConfigError where they are invalid."""
+    """The settings of one file, also those that do not count.  Raises ConfigError if they are invalid."""
     return _structured(_rooted(found))
 
 
@@ -249,7 +249,7 @@ def _kind() -> type[Settings]:
 
 
 def _patient(policy: Policy, stall_timeout_s: float | None) -> Policy:
-    """The policy with the stall time-out that is set in place of its own patience, if it has any."""
+    """The policy with the stall time-out that is set instead of its own patience, if it has any."""
     return evolve(policy, patience_s=stall_timeout_s) if policy.patient and stall_timeout_s is not None else policy
 
 
@@ -279,7 +279,7 @@ def _merged(files: Iterable[Found]) -> tuple[Settings, str]:
 
 
 def _rooted(found: Found) -> TomlFile:
-    """The file, with its policy's file beside it.  Raises ConfigError where that is not part of what was allowed."""
+    """The file, with its policy's file beside it.  Raises ConfigError if that is not part of what was allowed."""
     file, policy = found.file, found.file.data.get("policy")
     if not isinstance(policy, str) or policy in PROFILES:
         return file

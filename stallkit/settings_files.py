@@ -200,7 +200,7 @@ def _record(folder: Path) -> Path:
 
 
 def _allowed(folder: Path) -> str | None:
-    """The digest of the file that was allowed there; None also where the record itself is not to be trusted."""
+    """The digest of the file that was allowed there; None also if the record itself is not to be trusted."""
     with suppress(OSError):
         return private.content(_record(folder)).partition(b" ")[0].decode("ascii", "replace")
     return None

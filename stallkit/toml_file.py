@@ -1,6 +1,6 @@
 """TOML files: read, structured strictly, and the line of each of their keys.
 
-`tomllib` gives values without lines, so an invalid file is read once more for its structure alone.
+`tomllib` gives values without lines, so an invalid file is read again for its structure alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 
 
 class TomlError(Portable, ValueError):
-    """A file is not TOML, or its values are invalid; `line` is 1-based, None where it is unknown."""
+    """A file is not TOML, or its values are invalid; `line` is 1-based, None if it is unknown."""
 
     def __init__(self, why: str, line: int | None) -> None:
         self.why, self.line = why, line
@@ -77,15 +77,15 @@ class TomlFile:
 
 
 def read_toml(path: Path) -> TomlFile:
-    """The file at a path.  Raises TomlError where it is not TOML in UTF-8.
+    """The file at a path.  Raises TomlError if it is not TOML in UTF-8.
 
-    Raises OSError where it cannot be read, and where another user could have written it: such files decide much.
+    Raises OSError if it cannot be read, and where another user could have written it: such files decide much.
     """
     return parse_toml(private.content(path), str(path))
 
 
 def read_settings(path: Path) -> TomlFile:
-    """The content of a TOML file that decides.  Raises ConfigError where it cannot be read, or others can write it."""
+    """The content of a TOML file that decides.  Raises ConfigError if it cannot be read, or others can write it."""
     try:
         return read_toml(path)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -146,7 +146,7 @@ def _message(error: BaseException, kind: type | None, homes: Mapping[str, str]) 
 
 
 def _homes(kind: type) -> dict[str, str]:
-    """Where each key of a file of this class belongs, but for those that several tables have."""
+    """Where each key of a file of this class belongs, except those that several tables have."""
     if not has(kind):
         return {}
     tops = fields(resolve_types(kind))

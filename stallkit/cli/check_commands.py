@@ -474,7 +474,7 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {  # of the last part that a row belo
 
 @frozen
 class Drawn:
-    """A row: what it is by itself, None below what takes keys; the parts it belongs to; its text, redacted."""
+    """A row: what it is on its own, None below what takes keys; the parts it belongs to; its text, redacted."""
 
     sort: Sort | None
     parts: tuple[str, ...]

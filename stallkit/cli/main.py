@@ -240,7 +240,7 @@ def main() -> NoReturn:
 
 
 def _help_or_mistake(error: click.UsageError) -> Exit:
-    """Show the help, where it is asked for behind a mistake; else the mistake."""
+    """Show the help, if it is asked for behind a mistake; else the mistake."""
     ctx, words = error.ctx, sys.argv[1:]
     words = words[: words.index("--")] if "--" in words else words
     if ctx is not None and ctx.allow_interspersed_args and {"-h", "--help"} & {*words}:

@@ -118,7 +118,7 @@ def say(text: str) -> None:
 
 
 def paint(text: str, **style: Any) -> str:
-    """The text in that style (as `click.style` takes it), where colours are to be shown."""
+    """The text in that style (as `click.style` takes it), where colours must be shown."""
     return click.style(text, **style) if colours() else text
 
 
@@ -201,7 +201,7 @@ def exit_of(status: str, idle_ok: bool = False) -> Exit:
 
 
 def shows_what_it_can() -> None:
-    """Have characters escaped that standard output and error cannot show, such as where they are not UTF-8."""
+    """Have characters escaped that standard output and error cannot show, such as if they are not UTF-8."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -218,7 +218,7 @@ def echo(text: str, err: bool = False, end: str = "\n") -> None:
 def shown(*parts: object) -> str:
     """Text from a terminal, safe to print in another: redacted, on one line, without control characters.
 
-    Each part is redacted by itself, and so is each of an error: a session may be called `token`, and what is said of
+    Each part is redacted on its own, and so is each of an error: a session may be called `token`, and what is said of
     it is no secret for that.
     """
     texts = [text for part in parts for text in (part.parts if isinstance(part, StallkitError) else (str(part),))]

@@ -49,7 +49,7 @@ class Title:
 class Turn:
     """The words of its turns: patterns of rows on its screen.
 
-    `retries`: it goes on by itself; `stays`: it does not, although it had said so.  `below`: rows between its last
+    `retries`: it goes on on its own; `stays`: it does not, although it had said so.  `below`: rows between its last
     message and its composer.  `over`: one of those that ends a turn whose failure stands in a frame above it.
     `notices`: a message that only points at a failure above it.  `escape`: Escape, once, interrupts a turn.
     """
@@ -113,7 +113,7 @@ class Vocabulary:
         return _titled(self, title)
 
     def retries(self, row: str) -> bool:
-        """Whether a row says that a program goes on by itself."""
+        """Whether a row says that a program goes on on its own."""
         return _any(self._turns["retries"], row)
 
     def stays(self, row: str) -> bool:

@@ -92,7 +92,7 @@ class Composer:
 
     `above` matches the end of the two rows above the text, `lead` and `more` what stands left of it in its first and
     its further rows, and `below` the beginning of what follows its last row; rows are padded with blanks to the width
-    of the screen.  `placeholder` is what stands in place of a text, as what is dim does.  `modes` are first characters
+    of the screen.  `placeholder` is what stands instead of a text, as what is dim does.  `modes` are first characters
     of a text that the agent does not take as text, `lists` those of a last word for which it shows a list from which
     Enter would choose.  `lines`: it takes several lines by bracketed paste, and shows them as they are.
     Raises regex.error for an invalid pattern.
@@ -128,11 +128,11 @@ class Written:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody's text stands there."""
+        """Whether nobody's text is shown."""
         return self.at_start and (self.placeholder or not any(self.rows))
 
     def is_exactly(self, text: str) -> bool:
-        """Whether this text stands there and nothing else, blanks aside at which a row may have been broken.
+        """Whether this text is shown and nothing else, blanks aside at which a row may have been broken.
 
         Each line of it begins on a row of its own.
         """
@@ -158,7 +158,7 @@ class Written:
 
 
 def written(screen: Screen, composer: Composer) -> Written | None:
-    """What stands in the composer; None where the cursor is not in one, or where it is cannot be known."""
+    """What stands in the composer; None where the cursor is not in one, or if it is cannot be known."""
     if screen.cursor is None or screen.size is None or screen.cursor.row >= len(screen.lines):
         return None
     try:
@@ -194,7 +194,7 @@ def _start(lines: list[str], row: int, composer: Composer) -> int | None:
 
 
 def _rows(lines: list[str], start: int, lead: str, composer: Composer) -> list[str] | None:
-    """The rows of the text, down to what follows it; None where that does not follow."""
+    """The rows of the text, down to what follows it; None if that does not follow."""
     rows = [lines[start].removeprefix(lead).rstrip(" ")]
     while _begins(composer.below, "\n".join(lines[(at := start + len(rows)) :])) is None:
         more = _begins(composer.more, lines[at]) if at < len(lines) else None

@@ -46,7 +46,7 @@ class Edge(StrEnum):
 
 
 class Role(StrEnum):
-    """What an option does, where it can be said for every request of its kind."""
+    """What an option does, if it can be said for every request of its kind."""
 
     ONCE = "once"
     ALWAYS = "always"

@@ -84,7 +84,7 @@ _LIMIT_S = 0.010  # of one pattern, which a pack brings, on some rows: ordinary 
 
 @frozen
 class ReadRow:
-    """One row of the screen, 0-based, and what it was recognised as; `as_what` is empty where it is left over."""
+    """One row of the screen, 0-based, and what it was recognised as; `as_what` is empty if it is left over."""
 
     row: int
     text: str
@@ -115,7 +115,7 @@ class PlacedButton:
 
 @frozen
 class Reading:
-    """A dialog as it was read; `doubt` says why it is not wholly recognised, and is empty where it is."""
+    """A dialog as it was read; `doubt` says why it is not wholly recognised, and is empty if it is."""
 
     rows: tuple[ReadRow, ...]
     fields: Mapping[str, str] = field(factory=dict, hash=False)
@@ -173,7 +173,7 @@ def begins_in_sight(screen: Screen) -> bool:
 def read(dialog: Dialog, screen: Screen) -> Reading:
     """Read the dialog at the bottom of a screen, from below one of its edges to the last row.
 
-    Where it is not wholly recognised, the reading that recognises most rows says which are left over.
+    If it is not wholly recognised, the reading that recognises most rows says which are left over.
     """
     try:
         return _read(dialog, screen)

@@ -340,7 +340,7 @@ def _of_branches(group: Group, edges: bool) -> list[frozenset[str]]:
 
 
 def _first(nodes: Sequence[Node], backwards: bool = False) -> frozenset[str] | None:
-    """The characters that come first of a sequence, blanks and the sides of boxes aside; None where it may be any."""
+    """The characters that come first of a sequence, blanks and the sides of boxes aside; None if it may be any."""
     chars = _perhaps(nodes, backwards)
     return None if chars is None or "" in chars else chars
 

@@ -1,4 +1,4 @@
-"""What each row of a screen is by itself, and which rows a frame encloses.  Pure."""
+"""What each row of a screen is on its own, and which rows a frame encloses.  Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BARS = tuple("▁▂▃▄▅▆▇▉▍")  # that are no sides: by one of the
 
 
 class Sort(StrEnum):
-    """What a row is by itself."""
+    """What a row is on its own."""
 
     BLANK = "blank"
     RULE = "rule"
@@ -113,7 +113,7 @@ class Row:
 
     @property
     def is_status(self) -> bool:
-        """Whether it may be a status by itself."""
+        """Whether it may be a status on its own."""
         return self.sort in (Sort.GAUGE, Sort.EDGE) or self.says("segments")
 
 
@@ -180,7 +180,7 @@ class Group:
 
 @lru_cache(maxsize=16_384)  # most rows are as they were in the look before
 def read_row(line: str, highlighted: bool = False) -> Row:
-    """A row without the sides of its frames, and what it is by itself; one that is highlighted is selected.
+    """A row without the sides of its frames, and what it is on its own; one that is highlighted is selected.
 
     >>> read_row("│ ❯ 1. Yes, go on │").choice.label
     'Yes, go on'

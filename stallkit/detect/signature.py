@@ -166,10 +166,10 @@ class Clause:
     line by line (``^`` and ``$`` match at line ends), by `regex`.  Regions are
     ``screen``, ``tail(n)``, ``block`` (the rows around the selected one), ``prompt_line`` (up to the cursor),
     ``above`` it, ``paragraph`` (the rows around it), ``down_to_cursor(n)`` (the last rows down to the cursor; none
-    where it is unknown), and ``title``.
+    if it is unknown), and ``title``.
 
     `keywords` are texts, in any case, of which the region must have one; `begins` and `ends` the characters, blanks
-    aside, of which the prompt line must begin and end with one.  They save the search where they are not there, and are
+    aside, of which the prompt line must begin and end with one.  They save the search if they are not there, and are
     a condition like the pattern; where none are given they are derived from it (`needs`).  Raises ValueError.
 
     >>> from stallkit import Engine, Pack, Signature
@@ -422,7 +422,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 def simple_command(text: str) -> str | None:
-    """The command with its words quoted as the shell needs it; None where it is not one simple command.
+    """The command with its words quoted as the shell needs it; None if it is not one simple command.
 
     None as well for a command that sets a variable for itself, for one with letters that cannot be printed, and for one
     that is cut off.
@@ -477,7 +477,7 @@ class Request:
         return any(fnmatchcase(value, pattern.casefold()) for value in values for pattern in patterns)
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """What a path may be; empty for another field.  Where it is broken over rows, a blank may have stood there."""
+        """What a path may be; empty for another field.  If it is broken over rows, a blank may have stood there."""
         value = self.fields.get(name, "")
         if not value or self.specs[name].type is not FieldType.PATH:
             return ()

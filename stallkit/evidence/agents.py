@@ -78,7 +78,7 @@ def asked(engine: Engine, now: Snapshot, since: Detection | None = None) -> Dete
 
 
 def runs_another(pack: Pack, kernel: KernelFacts | None) -> str | None:
-    """The program that an interpreter in the foreground runs, where that is none of a pack's own by its name; or None.
+    """The program that an interpreter in the foreground runs, if that is none of a pack's own by its name; or None.
 
     >>> kernel = KernelFacts(members=(Member(1, "node", "S", script="kiro"),))
     >>> runs_another(Pack("acme", foreground=["acme", "node"]), kernel)
@@ -112,7 +112,7 @@ def led(now: Snapshot, here: frozenset[str] | None) -> Snapshot:
 
 
 def left_of(detection: Detection, now: Snapshot, seen: Snapshot | None) -> tuple[str, bool, AfterExit] | None:
-    """Why an agent is known to have ended, whether that is sure, and what is left; None where it may be there."""
+    """Why an agent is known to have ended, whether that is sure, and what is left; None if it may be there."""
     known, kernel = detection.agents, now.kernel or KernelFacts()
     before = seen.kernel if seen is not None and seen.identity == now.identity else None
     there = agents(known, now.kernel, before)

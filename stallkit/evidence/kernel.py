@@ -22,7 +22,7 @@ _NOBODY = "nothing in the foreground reads the terminal"
 
 
 def kernel_claim(look: Look) -> Claim | None:
-    """That something reads the terminal, or that nothing does; None where that is unknown.
+    """That something reads the terminal, or that nothing does; None if that is unknown.
 
     It is a sign where who is in front and whether the screen rests are known as well, else a guess.
     """
@@ -72,7 +72,7 @@ def _takes_commands(reader: Member) -> bool:
 
 
 def read_claim(look: Look) -> Claim | None:
-    """That it waits, where that is proved; never of an agent, whose states are its screen's."""
+    """That it waits, if that is proved; never of an agent, whose states are its screen's."""
     if proof_in_s(look) != 0.0:
         return None
     facts = look.facts
@@ -133,7 +133,7 @@ def _names(name: str, kernel: KernelFacts | None) -> frozenset[str]:
 
 
 def left_claim(look: Look) -> Claim | None:
-    """That an agent ended and what started it lives on, or that its screen alone stands there."""
+    """That an agent ended and what started it lives on, or that its screen alone is shown."""
     match = look.detection.match
     if match is not None and (match.signature.tier is Tier.ENDED or match.signature.state is State.ENDED):
         return None  # its screen says so itself

@@ -26,7 +26,7 @@ def signal_claim(look: Look) -> Claim | None:
 
 
 def shell_claim(look: Look) -> Claim | None:
-    """That the shell runs a command, or awaits one: where it is in the foreground, since any program can print that.
+    """That the shell runs a command, or awaits one: if it is in the foreground, since any program can print that.
 
     Where an agent was and a shell is at its line editor, the agent said the former and is gone.
     """

@@ -113,7 +113,7 @@ class KernelFacts:
     """One look at the processes in a terminal's foreground.
 
     `listening`: a thread waits for the terminal's input, in read, or in poll, select or epoll on a set with the
-    terminal in it.  False only where every thread was seen to do something else at that moment, and no relay is among
+    terminal in it.  False only if every thread was seen to do something else at that moment, and no relay is among
     them; a thread that polls in intervals is seen at work now and then.
     """
 

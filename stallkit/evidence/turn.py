@@ -1,4 +1,4 @@
-"""An agent's turn: its last message, how it ended, and whether the program goes on by itself.  Pure.
+"""An agent's turn: its last message, how it ended, and whether the program goes on on its own.  Pure.
 
 Agents draw differently, but alike in this: a message begins at a mark (●, •, ✦, ⏺, *) or after the person's own line
 (> text), its text is indented by the same columns, code stands deeper, in a fence or behind numbers, and what stands
@@ -132,7 +132,7 @@ def prose(rows: Sequence[str]) -> list[str]:
 
 
 def _lead(screen: Screen, bottom: int) -> str:
-    """What every line of the person begins with, where that is a prompt; else nothing."""
+    """What every line of the person begins with, if that is a prompt; else nothing."""
     prompt = screen.lines[bottom].strip() if bottom < len(screen.lines) else ""
     return f"{prompt} " if _of.lead.fullmatch(prompt) else ""
 
@@ -280,7 +280,7 @@ def of_message(message: str) -> EndedTurn:
 def of_failure(words: str, error: str, shown: EndedTurn) -> EndedTurn:
     """How the turn ended of which its program says that it failed: in its words, or else those that are `shown`.
 
-    Its class is the one that the program names, where that is one of ours, else the one that the words tell.
+    Its class is the one that the program names, if that is one of ours, else the one that the words tell.
 
     >>> shown = EndedTurn(TurnOutcome.DONE, "unexpected status 401 Unauthorized")
     >>> of_failure("", "error", shown).error
@@ -314,7 +314,7 @@ def _tells_failure(text: str) -> bool:
 
 
 def _failure_below(rows: list[str]) -> str:
-    """The last block of the rows, where that is an error of a known class by its first words, or raises one."""
+    """The last block of the rows, if that is an error of a known class by its first words, or raises one."""
     last: list[str] = []
     for row in reversed(rows):
         if last and not row.strip():

@@ -124,7 +124,7 @@ def _ended(look: Look, outcome: Outcome) -> AfterExit | None:
 
 
 def _proof_in_s(look: Look, outcome: Outcome) -> float | None:
-    """How long a read has still to block until it proves that it waits, where that is not sure yet."""
+    """How long a read has still to block until it proves that it waits, if that is not sure yet."""
     surely = outcome.state is State.WAITING and outcome.certainty is Certainty.SURE
     at_rest = outcome.state in (State.IDLE, State.QUOTA)
     settled = surely or at_rest or outcome.by in (Source.READ, Source.LEFT)

@@ -121,7 +121,7 @@ def decide(of: Claims) -> tuple[Outcome, Row]:
 
 
 def otherwise(of: Claims) -> Iterator[tuple[Source, Outcome, Row]]:
-    """What would come out without the claim of one source, where that is another row: whose claim is wrong?"""
+    """What would come out without the claim of one source, if that is another row: whose claim is wrong?"""
     _, decided = decide(of)
     for claim in of:
         outcome, row = decide(of.without(claim.source))

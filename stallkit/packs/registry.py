@@ -283,7 +283,7 @@ def _call_hook(module: Any) -> list[Pack]:
 
 
 def answers(plugin: Any) -> list[Any]:
-    """What the hooks of one plug-in answer; an answer of None is none.  Raises TypeError where it has no hook."""
+    """What the hooks of one plug-in answer; an answer of None is none.  Raises TypeError if it has no hook."""
     manager = pluggy.PluginManager(_PROJECT)
     manager.add_hookspecs(sys.modules[__name__])
     manager.register(plugin)

@@ -173,7 +173,7 @@ def may_press(
 
     Nothing is pressed.  `asked` is a verdict, the result of a check, or a session, which is looked at first: then
     `engine` and `options` are those of `check`.  An answer holds for that look alone, and the screen may have changed
-    since; `dismiss` asks once more, and presses.  A *maybe* is never pressed at.
+    since; `dismiss` asks again, and presses.  A *maybe* is never pressed at.
 
     Raises ValueError for an unknown profile; for a session also what `dismiss` raises, and SessionGone for none.
 
@@ -345,7 +345,7 @@ def observe(
     """The verdict and the look it is based on: after two looks, or more for up to `watch_s` seconds, until sure.
 
     With `prove` also while a blocked read is about to prove that it waits, for three seconds at most.  Nothing is
-    pressed.  Raises what the transport raises; SessionGone only where two looks in a row find no session.
+    pressed.  Raises what the transport raises; SessionGone only if two looks in a row find no session.
     """
     deadline, more = clock() + watch_s, MORE_LOOKS
     until = clock() + PROOF_S if prove else deadline

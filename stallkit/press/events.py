@@ -97,7 +97,7 @@ class EventLog:
         self.write(Event("detection", snapshot.target, {**unstructure(verdict), "foreground": snapshot.foreground}))
 
     def write(self, event: Event) -> None:
-        """Append one whole line: concurrent writers do not mix.  Raises StoreError where it cannot be written."""
+        """Append one whole line: concurrent writers do not mix.  Raises StoreError if it cannot be written."""
         try:
             if self.path.parent == state_dir():
                 private.folder(self.path.parent)

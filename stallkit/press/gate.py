@@ -2,7 +2,7 @@
 
 A request is a value: what a policy decided (`Press`, `Resume`), a person's answer (`Answer`, `Pick`), text for an
 agent's composer, or forced text.  `confirm` looks again and refuses on every doubt; `commit` presses once and verifies;
-`press` does both, and `answer` all of it for a person.  The transport checks once more at the moment of pressing.
+`press` does both, and `answer` all of it for a person.  The transport checks again at the moment of pressing.
 Nothing is ever pressed twice.  A machine's press needs the same signature in the same place in two looks, a sure
 verdict, and the foreground process that the pack names.  Outside canonical mode keys go one at a time (`strokes`), each
 after a look that passes all of that.  Escape for an agent that hangs is the one key for a screen that moves.

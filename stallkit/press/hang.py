@@ -43,7 +43,7 @@ class ActivitySample:
 
     @property
     def connections(self) -> tuple[Connection, ...] | None:
-        """Those to others; None where they are unknown."""
+        """Those to others; None if they are unknown."""
         return self.activity.connections if self.activity else None
 
 
@@ -127,7 +127,7 @@ class HangDetector:
 
     @property
     def tools(self) -> tuple[ProcessActivity, ...]:
-        """The processes that this turn started, as far as they are to be told from those that the agent keeps."""
+        """The processes that this turn started, as far as they must be told from those that the agent keeps."""
         return self._tools_of(self.seen, self.seen_at)
 
     def _tools_of(self, seen: ActivitySample | None, now: float) -> tuple[ProcessActivity, ...]:
@@ -168,7 +168,7 @@ class HangDetector:
 
 
 def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S) -> Hung | None:
-    """Whether a session is hung, as far as one check can know it; None where it is not, or that is unknown."""
+    """Whether a session is hung, as far as one check can know it; None if it is not, or that is unknown."""
     dog = HangDetector.begin(0.0, activity_sample(verdict, snapshot))
     return None if dog.tools else dog.hung(after_s)  # what asked for a tool that has just begun is not known
 

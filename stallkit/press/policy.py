@@ -383,7 +383,7 @@ class Policy:
         return Press(signature, _ENTER) if request.once.selected else Choose(signature, request.once.text)
 
     def _send(self, asked: PromptFacts, scene: Scene, text: str, why: str) -> Decision:
-        """Text for a composer: `stallkit.press.send` types it only where that is surely the agent's own, and empty."""
+        """Text for a composer: `stallkit.press.send` types it only if that is surely the agent's own, and empty."""
         if asked.state is not State.IDLE:
             return Escalate(f"{why}; but it is {asked.state}: no composer waits for a text")
         if asked.certainty is not Certainty.SURE:

@@ -181,7 +181,7 @@ def as_toml(rule: Rule) -> str:
 
 
 def _fields(asked: PromptFacts) -> Mapping[str, str]:
-    """What the request says, to the letter: all that a rule has to name."""
+    """What the request says, exactly: all that a rule has to name."""
     assert asked.request is not None
     specs = asked.request.specs
     named = {name: text for name, text in asked.request.fields.items() if text and not specs[name].aside}

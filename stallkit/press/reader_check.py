@@ -38,7 +38,7 @@ def doubt_of_reader(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | 
 
 
 def is_proven(name: str, path: str | None, executables: Sequence[str] = ()) -> bool:
-    """Whether a process that runs this file is the program of that name: by its pack's patterns, else to the letter.
+    """Whether a process that runs this file is the program of that name: by its pack's patterns, else exactly.
 
     A `name` with a slash is the file itself.  What a program calls itself proves nothing.
 
@@ -74,7 +74,7 @@ def unproven(pack: Pack, kernel: KernelFacts | None) -> str | None:
 def is_of(pack: Pack, reader: Member, kernel: KernelFacts) -> bool:
     """Whether a process that reads the terminal may be a program that the pack names.
 
-    It leads the group, or has a name of the pack's; an interpreter's only where the leader has no other: below an agent
+    It leads the group, or has a name of the pack's; an interpreter's only if the leader has no other: below an agent
     by name, a script of its interpreter is another program.  If the pack names interpreters alone, it is whatever reads
     below shells and launchers.  No shell, editor or pager is, whatever it is called.
     """

@@ -106,7 +106,7 @@ class PromptFacts:
         """Why a question whether a folder is trusted is left to a person; None if an operator named the folder.
 
         `trusted` are the folders that the operator named: each, and what is in it.  `cwd` is the working directory of
-        the process that asks, which has to be the folder on the screen, to the letter.
+        the process that asks, which has to be the folder on the screen, exactly.
         """
         folders = self.request.paths("folder") if self.request else ()
         if not folders:

@@ -75,7 +75,7 @@ def send(
 ) -> Sending:
     """Type the text into the agent's own empty composer, and press Enter once; wait for it `wait_s` seconds at most.
 
-    Enter is pressed only where exactly the text stands in the composer.  `force` types at once, whatever the session
+    Enter is pressed only if exactly the text stands in the composer.  `force` types at once, whatever the session
     shows, and is logged as such.  The log has only the length of the text; the error of a log that cannot be written is
     in `unlogged`.  `session`, `engine` and `options` are those of `check`; `clock` and `sleep` are in seconds.  Several
     lines are pasted, a line at a time, where the agent's pack says that its composer takes them; nothing else gets

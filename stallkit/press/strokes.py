@@ -9,7 +9,7 @@ nothing before the text is typed, the text and nothing else before Enter.  What 
 own text, which may itself read like a dialog.
 
 An agent that hangs may be interrupted, or ended.  Its spinner turns, so the whole screen is never the same at two
-looks: what must hold is who reads, and that nothing stands there which Escape would take away, neither a dialog nor a
+looks: what must hold is who reads, and that nothing is shown which Escape would take away, neither a dialog nor a
 draft.
 """
 
@@ -105,7 +105,7 @@ class Typing:
 
 @frozen
 class Choosing:
-    """An option that is to be chosen: the key to press now, where the mark stood before it, and the steps left."""
+    """An option that must be chosen: the key to press now, where the mark stood before it, and the steps left."""
 
     keys: Keys
     wanted: int
@@ -133,13 +133,13 @@ class Choosing:
         return evolve(self, keys=_towards(self.wanted, shown.selected), at=shown.selected, steps=self.steps - 1)
 
     def still_there(self, now: Screen) -> bool:
-        """Whether the menu stands there, wherever its mark is."""
+        """Whether the menu is shown, wherever its mark is."""
         shown = read_menu(now)
         pairs = zip_longest(self.menu.options, shown.options if shown else (), fillvalue=None)
         return all(was and is_now and is_now.text.startswith(was.text.split(" (")[0]) for was, is_now in pairs)
 
     def _only_moved(self, now: Screen) -> bool:
-        """Whether every row is as it was, but for the mark, and for a hint behind the option that has it."""
+        """Whether every row is as it was, except the mark, and for a hint behind the option that has it."""
         rows = zip_longest(bare(self.first), bare(now), fillvalue="")
         for number, (was, row) in enumerate(rows):
             lost = was.startswith(row) and selected(self.first.lines[number])
@@ -150,7 +150,7 @@ class Choosing:
 
 @frozen
 class Ticking:
-    """Options that are to be ticked, and no others: the key to press now, and the dialog as it was before it.
+    """Options that must be ticked, and no others: the key to press now, and the dialog as it was before it.
 
     Each is ticked by its own number; then Down leads to the row that sends them, and Enter follows there.
     """
@@ -178,7 +178,7 @@ class Ticking:
         return evolve(self, keys=keys, shown=shown, steps=self.steps - 1) if keys and self.steps else None
 
     def still_there(self, now: Screen) -> bool:
-        """Whether the dialog stands there, whatever is ticked in it."""
+        """Whether the dialog is shown, whatever is ticked in it."""
         return self._read(now) is not None
 
     def _read(self, now: Screen) -> Reading | None:
@@ -274,7 +274,7 @@ def _at_button(label: str, dialog: Reading, screen: Screen, seen: Snapshot) -> S
 
 
 def draft_at_prompt(verdict: Verdict, screen: Screen) -> str | None:
-    """What stands between the prompt's own text and the cursor; None where nothing does, or where that is not known.
+    """What stands between the prompt's own text and the cursor; None where nothing does, or if that is not known.
 
     A prompt's own text is what its signature names, else what ends in one of the signs that prompts end in.
     """

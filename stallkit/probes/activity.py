@@ -2,7 +2,7 @@
 
 A sample costs some ten microseconds a process, and one call of `ss` for all sessions that share `TcpSockets`.  `ss` of
 iproute2 (sock_diag, tcp_info) is on every Linux machine that has `ip`, asks the kernel once for all sockets, and takes
-a few milliseconds.  Another network namespace, as a container has, is entered by `nsenter`, where that is permitted.
+a few milliseconds.  Another network namespace, as a container has, is entered by `nsenter`, if that is permitted.
 
 What a program has just written may not be on the screen yet: it waits in the kernel until the terminal's other side
 reads it.  But the kernel counts what each process wrote, at once: so stillness is asked right before a key is pressed.
@@ -123,7 +123,7 @@ class TcpSockets:
     _holders: dict[int, int] | None = None
 
     def seen_by(self, pid: int) -> Sockets | None:
-        """Those in the namespace of a process; None where they are unknown.  Never raises."""
+        """Those in the namespace of a process; None if they are unknown.  Never raises."""
         space = _namespace(pid)
         if space is None:
             return None
@@ -247,7 +247,7 @@ def _process(entry: ProcEntry, stat: Stat, pid: int, boot: float) -> ProcessActi
 
 
 def _socket_inodes(entry: ProcEntry) -> set[int] | None:
-    """The sockets that a process has open; None where that is unknown."""
+    """The sockets that a process has open; None if that is unknown."""
     try:
         at = os.open("fd", DIRECTORY, dir_fd=entry.at)
     except OSError:

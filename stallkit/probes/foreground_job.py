@@ -156,7 +156,7 @@ def probed(
     `leader` the pid of the session's first process; `groups` as for `present`.
 
     What the processes wait for is asked where the screen rests; while it changes, whether one of several waits for the
-    terminal and for nothing else, below what another one draws.  With `moves` all of it is asked all the same, for a
+    terminal and for nothing else, below what another one draws.  With `moves` all of it is asked anyway, for a
     spinner turns for ever.  Who is there is asked at every look: `KernelFacts.first_seen` stays with the screen.
 
     >>> from stallkit import Screen
@@ -294,7 +294,7 @@ def _first_seen(kernel: KernelFacts, before: Snapshot) -> tuple[Member, ...] | N
 
 
 def foreground(terminal: int) -> str | None:
-    """The name of the foreground process, as tmux gives it: its first word; None where it is unknown.
+    """The name of the foreground process, as tmux gives it: its first word; None if it is unknown.
 
     `terminal` is the master of its pseudo-terminal.  It takes a tenth of the time of `probe`.
     """
@@ -333,7 +333,7 @@ def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None]
 
 
 def _path_of(device: int) -> str | None:
-    """The path of a pseudo-terminal's slave; None where it is in another mount of devpts."""
+    """The path of a pseudo-terminal's slave; None if it is in another mount of devpts."""
     path = Path(f"/dev/pts/{os.minor(device)}")
     try:
         return str(path) if path.stat().st_rdev == device else None

@@ -106,7 +106,7 @@ class Process(NamedTuple):
 
 
 def all_pids() -> list[int]:
-    """The pids of the processes that are to be seen.  Raises OSError where there is no /proc."""
+    """The pids of the processes that must be seen.  Raises OSError where there is no /proc."""
     with os.scandir(PROC) as entries:
         return [int(entry.name) for entry in entries if entry.name.isdecimal()]
 
@@ -209,7 +209,7 @@ class ProcEntry:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its command line; empty where it is unknown."""
+        """Its command line; empty if it is unknown."""
         try:
             text = self.read("cmdline")
         except OSError:
@@ -301,7 +301,7 @@ class ProcEntry:
 
     @cached_property
     def descriptors(self) -> tuple[Descriptor, ...] | None:
-        """What it has open; None where that is unknown, as for another user's process."""
+        """What it has open; None if that is unknown, as for another user's process."""
         try:
             opened = os.open("fd", DIRECTORY, dir_fd=self.at)
         except OSError:
@@ -367,7 +367,7 @@ def place_of(device: int, pid: int) -> int | None:
 
 
 def boot_id() -> str:
-    """The id of this boot of the machine, where its monotonic clock begins; "" where it is unknown."""
+    """The id of this boot of the machine, where its monotonic clock begins; "" if it is unknown."""
     try:
         return Path(PROC, "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -395,7 +395,7 @@ _TYPED = ("/dev/", "/proc/")  # a script that is a terminal, or may be one
 def takes_commands(words: tuple[str, ...], names: frozenset[str]) -> bool | None:
     """Whether a shell or interpreter with this command line reads commands; None for other programs, or unknown.
 
-    Known as False only where a script, or a command as an argument, stands there, in a form that is understood.
+    Known as False only if a script, or a command as an argument, is shown, in a form that is understood.
 
     >>> bash, python = frozenset({"bash"}), frozenset({"python"})
     >>> takes_commands(("bash", "-c", "read -n1"), bash), takes_commands(("-bash",), bash)

@@ -114,7 +114,7 @@ class Relayed:
 
 
 def relayed(relay: Process, now: float) -> Relayed | None:
-    """What the relay that is this process knows; None where it is none, or does not answer.
+    """What the relay that is this process knows; None if it is none, or does not answer.
 
     `now` dates the records, in seconds of the caller's clock.
     """
@@ -131,7 +131,7 @@ def relayed(relay: Process, now: float) -> Relayed | None:
 
 
 def inner_leader_of(relay: int) -> int | None:
-    """The first process on the terminal behind a relay, without a look at all processes; None where it is unknown."""
+    """The first process on the terminal behind a relay, without a look at all processes; None if it is unknown."""
     try:
         children = Path(PROC, str(relay), "task", str(relay), "children").read_text().split()
     except OSError:
@@ -140,7 +140,7 @@ def inner_leader_of(relay: int) -> int | None:
 
 
 def relay_above(pid: int) -> Process | None:
-    """The process that started the terminal session of this one: its relay, where it is behind one."""
+    """The process that started the terminal session of this one: its relay, if it is behind one."""
     member = stat_of(pid)
     leader = stat_of(member.session) if member is not None else None
     return Process.of(leader.parent) if leader is not None else None
@@ -234,7 +234,7 @@ def _readers(device: int, but: Collection[int]) -> Readers:
 
 
 def _reads(process: ProcEntry, pid: int, stat: Stat, device: int) -> Reader | Member | None:
-    """The process as a reader of a terminal, as a mere member where that is unknown, None where it does not read it."""
+    """The process as a reader of a terminal, as a mere member if that is unknown, None if it does not read it."""
     controlling = stat.device == device
     devices = process.devices or frozenset()
     if device not in devices and not (controlling and TTY in devices):
@@ -249,7 +249,7 @@ def _reads(process: ProcEntry, pid: int, stat: Stat, device: int) -> Reader | Me
 
 
 def holders(device: int) -> list[int]:
-    """The processes that hold the master of a pseudo-terminal, as far as that is to be seen: its own user's alone."""
+    """The processes that hold the master of a pseudo-terminal, as far as that must be seen: its own user's alone."""
     try:
         pids = all_pids()
     except OSError:
@@ -281,7 +281,7 @@ def _masters(pid: int) -> set[int]:
 def inner_readers(leader: int, device: int | None = None) -> tuple[InnerReader, ...]:
     """Who reads inside the work of a program of this session: beside it on its terminal, or on a terminal below.
 
-    `leader` is the session's first process, `device` its terminal where that is not the leader's own.  Told are: a
+    `leader` is the session's first process, `device` its terminal if that is not the leader's own.  Told are: a
     process that reads the session's terminal while one above it reads it as well, as ssh does that an agent's tool call
     started; and one that reads a terminal whose master a program of the session holds.  A relay (sudo, script) passes
     its keys on and is no such program; a shell that rests at its prompt on such a terminal asks nothing, nor does what

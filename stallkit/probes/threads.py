@@ -1,7 +1,7 @@
 """What a thread waits for, and whether all of a terminal's job stands in a read of that terminal.
 
 A thread's wait is told by the system call that it is in, or else by the kernel function in which it sleeps.  A program
-that has a thread at the keyboard while another one sleeps, polls or asks the network goes on by itself, and does not
+that has a thread at the keyboard while another one sleeps, polls or asks the network goes on on its own, and does not
 stand: that all of a job stands proves that it waits for a line.  What was on a CPU between two looks is told by the
 kernel's counts of context switches, which anybody may read: CPU time comes in ticks, and misses what takes less.
 """
@@ -223,7 +223,7 @@ class Threads:
         return Seen(descriptors.have_terminal(watched), _HOWS[call], within=within)
 
     def _sleeps_in(self, thread: str) -> str:
-        """The kernel function in which a thread sleeps: "" or "0" where that is not told.  Raises OSError."""
+        """The kernel function in which a thread sleeps: "" or "0" if that is not told.  Raises OSError."""
         return self._process.read(f"task/{thread}/wchan").strip("\0 \n").partition(".")[0]  # do_poll.constprop.0
 
     def _by_wchan(self, thread: str) -> Seen | None:
@@ -293,13 +293,13 @@ _FEW = 4  # processes: more are seldom all at rest
 def standstill(
     kernel: KernelFacts, settings: TtyFacts, *, apart: bool = False, at_least_s: float = inf
 ) -> Standstill | None:
-    """All threads of the foreground and of what is below it, where one reads it and no other can go on by itself.
+    """All threads of the foreground and of what is below it, where one reads it and no other can go on on its own.
 
     `apart`: those alone that read it, in whatever way, and of what is below them: what is beside them may work, and
     below one that can do nothing but read.  So it is as well if the output of what reads goes elsewhere, for nobody
     else asks there.  `at_least_s`: a wait in epoll or poll whose limit of time is no shorter counts as one without.  A
     launcher (npm, timeout) only waits for what it started, in whatever way, and is left out.  None
-    where that is not so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
+    if that is not so, or is unknown.  Takes some fifty microseconds a thread.  Never raises.
     """
     if kernel.output and not apart:
         return standstill(kernel, settings, apart=True, at_least_s=at_least_s)
@@ -341,7 +341,7 @@ def keys_alone(kernel: KernelFacts, settings: TtyFacts) -> bool | None:
 def may_stand(members: Sequence[Member]) -> bool:
     """Whether one of several may wait for its terminal and for nothing else, by its first thread: some 50 us each.
 
-    Where the first thread only waits for others, as in Go and Java, it is another one that may.
+    Where the first thread only waits for others, as in Go and Java, it is a different one that may.
     """
     alive = [one for one in members if not one.ended]
     return len(alive) > 1 and any(map(_may_stand, alive))

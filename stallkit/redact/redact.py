@@ -151,7 +151,7 @@ def _values(text: str, low: str, at: int, word: str, kind: str) -> Iterator[Span
 
 
 def _of(found: re.Match[str]) -> tuple[str, Span]:
-    """The value that a pattern found, and where it is."""
+    """The value that a pattern found, and if it is."""
     group = "quoted" if found["quoted"] is not None else "value"
     return found[group], found.span(group)
 
@@ -301,7 +301,7 @@ _known = lru_cache(maxsize=4096)(_redacted)
 def redact_all(value: Any) -> Any:
     """The same for every string inside a value made of dicts, lists and plain values.
 
-    Lists of strings are read as the rows of a text, or as the words of a command where they are called so; a string
+    Lists of strings are read as the rows of a text, or as the words of a command if they are called so; a string
     in a dict also as what its key says it is.
     """
     if isinstance(value, str):
@@ -377,6 +377,6 @@ def _parts(parts: Sequence[str], between: str, read: Sequence[str] | None = None
 
 
 def _masks(text: str, places: Iterable[Span]) -> list[tuple[int, int, str]]:
-    """What stands in place of these parts of a text: a mask on each of their rows."""
+    """What stands instead of these parts of a text: a mask on each of their rows."""
     rows = [(start, end, text[start:end].split("\n")) for start, end in places]
     return [(start, end, "\n".join(MASK if row.strip() else row for row in some)) for start, end, some in rows]

@@ -249,7 +249,7 @@ _FEWEST = 11  # words of a seed phrase: one of twelve may be drawn twice
 
 
 def shapes(text: str) -> Iterator[Span]:
-    """The spans of what looks like a secret by itself."""
+    """The spans of what looks like a secret on its own."""
     yield from _keys(text)
     for found in _matches("tokens", text):
         rest = patterns.rest.match(text, found.end("value"))

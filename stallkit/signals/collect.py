@@ -8,10 +8,10 @@ The processes of a session are those from its first one downwards: through shell
 since each started the next one.  Where a relay on the way is stopped or in the background, what is below it is not what
 the session shows.  A client of tmux, docker or podman started nothing that it shows.  The pane is asked of the client's
 own server, if the client is this user's and in no sandbox: a server may make its clients write files and run commands.
-The process in a container is looked up by the container that the client's command line names, and counts only where the
+The process in a container is looked up by the container that the client's command line names, and counts only if the
 kernel puts it into that container, since a client may speak to another machine.
 
-A program inside an agent's work may read a terminal by itself, as ssh does in a tool call.
+A program inside an agent's work may read a terminal on its own, as ssh does in a tool call.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def processes_below(leader: int) -> Iterator[tuple[Publisher, str | None]]:
 def at_work(snapshot: Snapshot) -> tuple[int, ...]:
     """The processes whose work a session shows, without all below them: the foreground's, or what a client there shows.
 
-    Empty where that is unknown, as behind ssh or on another machine: then nothing is known of their work either.
+    Empty if that is unknown, as behind ssh or on another machine: then nothing is known of their work either.
     """
     kernel = snapshot.kernel
     if kernel is None or not snapshot.alive or snapshot.elsewhere:
@@ -83,7 +83,7 @@ def at_work(snapshot: Snapshot) -> tuple[int, ...]:
 
 
 def _printed(words: Sequence[str], environ: dict[str, str], within_s: float) -> str:
-    """What a command prints, whatever its exit status; "" where it cannot be run, or takes too long."""
+    """What a command prints, whatever its exit status; "" if it cannot be run, or takes too long."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=within_s, check=False, env=environ
@@ -109,7 +109,7 @@ _WITH_VALUE = "cfLST"  # options of tmux that take one
 
 
 def in_pane(publisher: Publisher) -> int | None:
-    """The first process of the active pane that this client shows; None for other processes, and where it is unknown.
+    """The first process of the active pane that this client shows; None for other processes, and if it is unknown.
 
     Starts tmux once for a client, and nothing for another process.
     """
@@ -126,7 +126,7 @@ def in_pane(publisher: Publisher) -> int | None:
 
 
 def socket_of(words: tuple[str, ...], environ: dict[str, str], user: int) -> str | None:
-    """The socket that a tmux with this command line and environment speaks to; None where that is not plain.
+    """The socket that a tmux with this command line and environment speaks to; None if that is not plain.
 
     >>> socket_of(("tmux", "-2L", "work", "attach"), {}, 1000)
     '/tmp/tmux-1000/work'
@@ -182,7 +182,7 @@ class Shown:
 
 
 def in_container(publisher: Publisher) -> int | None:
-    """The process in a container that this client shows; None for other processes, and where it is unknown.
+    """The process in a container that this client shows; None for other processes, and if it is unknown.
 
     The runtime's answer is remembered as long as the process lives.
     """
@@ -202,7 +202,7 @@ def in_container(publisher: Publisher) -> int | None:
 
 
 def shown_by(words: Sequence[str]) -> Shown | None:
-    """What a command line of docker or podman shows in its terminal; None where that is not plain.
+    """What a command line of docker or podman shows in its terminal; None if that is not plain.
 
     >>> shown_by(["docker", "run", "-it", "--name", "box", "image", "sh"]).container
     'box'

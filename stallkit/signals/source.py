@@ -107,7 +107,7 @@ class Publisher:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its command line; empty where it is unknown."""
+        """Its command line; empty if it is unknown."""
         try:
             with ProcEntry.of(self.pid) as process:
                 return process.words
@@ -116,7 +116,7 @@ class Publisher:
 
     @cached_property
     def environ(self) -> dict[str, str]:
-        """The environment that it was started with; empty where that is unknown, as for another user's process."""
+        """The environment that it was started with; empty if that is unknown, as for another user's process."""
         try:
             text = text_of(self.pid, "environ", _ENVIRON)
         except OSError:
@@ -141,7 +141,7 @@ class Publisher:
 
     @cached_property
     def domain(self) -> str:
-        """Its pid namespace, as ``pid:[4026531836]``; "" where it is unknown."""
+        """Its pid namespace, as ``pid:[4026531836]``; "" if it is unknown."""
         return self._link("ns/pid")
 
     @property
@@ -166,7 +166,7 @@ class Publisher:
 
     @cached_property
     def home(self) -> str:
-        """Its home directory; "" where it is unknown."""
+        """Its home directory; "" if it is unknown."""
         return self.environ.get("HOME", "")
 
     @property
@@ -199,7 +199,7 @@ class Publisher:
         return self._link("ns/mnt") not in ("", _link("self", "ns/mnt"))
 
     def _status(self, name: str) -> list[str]:
-        """The values of one line of its status; empty where it is unknown."""
+        """The values of one line of its status; empty if it is unknown."""
         try:
             text = text_of(self.pid, "status", _STATUS)
         except OSError:

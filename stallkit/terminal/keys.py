@@ -108,7 +108,7 @@ class Keys:
 
     @classmethod
     def line(cls, text: str) -> Keys:
-        """Keys that type this text and press Enter; raises ValueError where it is not one line without control keys.
+        """Keys that type this text and press Enter; raises ValueError if it is not one line without control keys.
 
         >>> Keys.line("yes").to_bytes()
         b'yes\\r'

@@ -44,7 +44,7 @@ class Size:
 
 @frozen
 class Cursor:
-    """The cell of the cursor, 0-based, in logical lines; `visible` is None where it is unknown."""
+    """The cell of the cursor, 0-based, in logical lines; `visible` is None if it is unknown."""
 
     column: int
     row: int
@@ -351,7 +351,7 @@ def selected(line: str) -> bool:
 
 
 def _bounded(text: str, cursor: tuple[int, int] | None, size: tuple[int, int] | None) -> tuple[str, int]:
-    """A captured text with each line bounded by itself, and how many columns of the cursor's line are left out.
+    """A captured text with each line bounded on its own, and how many columns of the cursor's line are left out.
 
     Of a long line the end is kept; the other lines, and the number of rows, stay as they are.
     """
@@ -393,7 +393,7 @@ def join_wraps(
 
 
 def moved(before: Screen, now: Screen) -> frozenset[int] | None:
-    """The rows on which two screens differ; None where they are not of one size, or one is a full screen alone.
+    """The rows on which two screens differ; None if they are not of one size, or one is a full screen alone.
 
     >>> sorted(moved(Screen.from_text("|\\nGo? "), Screen.from_text("/\\nGo? ")))
     [0]
@@ -405,7 +405,7 @@ def moved(before: Screen, now: Screen) -> frozenset[int] | None:
 
 
 def only_a_clock(before: Screen, now: Screen) -> bool:
-    """Whether a full-screen program rests but for the clock that it shows on one row."""
+    """Whether a full-screen program rests except the clock that it shows on one row."""
     if not now.alternate or before.cursor != now.cursor:
         return False
     rows = moved(before, now)

@@ -1,6 +1,6 @@
 """Which rows of a screen are dim and which are highlighted, if a capture has its colours.  Pure.
 
-Programs draw on another background, or in reverse video, what is selected; and dim what stands in a field in place of a
+Programs draw on another background, or in reverse video, what is selected; and dim what stands in a field instead of a
 text.  Only SGR is read (ECMA-48, 8.3.117): 2 and bright black are dim.
 """
 

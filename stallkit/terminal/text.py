@@ -143,7 +143,7 @@ def cut(text: str, column: int) -> str:
 
 
 def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """The text with others in place of some spans: (start, end, what stands there instead), in their order.
+    """The text with others instead of some spans: (start, end, what is shown instead), in their order.
 
     >>> replaced("one two", [(0, 3, "1"), (4, 7, "2")])
     '1 2'

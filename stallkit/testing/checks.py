@@ -279,7 +279,7 @@ _HOSTILE: dict[str, Callable[[Path], Any]] = {
 
 
 def _bytes_read() -> int:
-    """By this process so far, as the kernel counts them; 0 where it does not."""
+    """By this process so far, as the kernel counts them; 0 if it does not."""
     with suppress(OSError, ValueError):
         for line in Path("/proc/self/io").read_text().splitlines():
             if line.startswith("rchar:"):

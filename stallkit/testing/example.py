@@ -150,7 +150,7 @@ class Place:
     def read(self) -> Example:
         """The example.
 
-        Raises AssertionError for a file whose name does not say what it is, PackFormatError where it is not UTF-8 or
+        Raises AssertionError for a file whose name does not say what it is, PackFormatError if it is not UTF-8 or
         its front block is invalid, and OSError.
         """
         wanted = self.wanted
@@ -180,7 +180,7 @@ def entries(folder: Traversable) -> list[Traversable]:
 
 
 def text_of(content: bytes, path: str) -> str:
-    """The text of a pack's screen; `path` is for messages.  Raises PackFormatError where it is not UTF-8."""
+    """The text of a pack's screen; `path` is for messages.  Raises PackFormatError if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -3,7 +3,7 @@
     @given(prompt_screens(signature))
     def test_it_is_seen(screen): ...
 
-`prompt_screens` keeps all that a prompt is recognised by; `near_misses` keeps its words where it is not live.
+`prompt_screens` keeps all that a prompt is recognised by; `near_misses` keeps its words if it is not live.
 `dressed` is the same screen as another terminal or capture would deliver it.
 
 `cases` are random packs, and screens made of pieces of what those packs look for.  A screen of random characters

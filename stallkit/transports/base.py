@@ -31,13 +31,13 @@ class Transport(Protocol):
         """One look, in one round trip.
 
         A session whose program ended is a snapshot with ``alive=False`` as long as its screen can be seen.  Raises
-        SessionGone only where there is no such session, and another TransportError where looking failed.
+        SessionGone only if there is no such session, and another TransportError where looking failed.
         """
 
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys, once, in the session that `seen` shows.
 
-        Raises KeysRefused, and sends nothing, where the session is another one by now, accepts no keys or has moved
+        Raises KeysRefused, and sends nothing, where the session is a different one by now, accepts no keys or has moved
         its cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.press.gate` calls it.
         """
 
@@ -147,7 +147,7 @@ class Options:
 
 
 def look(transport: Transport) -> Snapshot:
-    """A capture for callers who act on it: SessionGone only where two looks in a row find no session."""
+    """A capture for callers who act on it: SessionGone only if two looks in a row find no session."""
     try:
         return transport.capture()
     except SessionGone:

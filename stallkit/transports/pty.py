@@ -77,7 +77,7 @@ class PtyTransport(Closing):
         """Start a program, without a shell, in a session and terminal of its own of `size` (columns, rows).
 
         `env` replaces the environment, except for TERM, which is the emulator's.  `name` is for the target, by default
-        the program's; `pass_fds` are descriptors that stay open in it.  Raises TransportError where it cannot be
+        the program's; `pass_fds` are descriptors that stay open in it.  Raises TransportError if it cannot be
         started, ValueError for an empty command or an invalid size, TypeError for words or a size of another type.
         """
         words = _words(command)

@@ -189,7 +189,7 @@ class StreamTransport(Closing):
     def facts(self, told: str | bytes, asked_at: float | None = None) -> None:
         """Take what ``stallkit explain --pid PID --json`` printed on the program's machine.
 
-        Facts count only where no output came since they were asked for, for `FACTS_S` seconds, and until a key is
+        Facts count only if no output came since they were asked for, for `FACTS_S` seconds, and until a key is
         pressed.  `asked_at`, of `time.monotonic`, is when the caller asked; by default it is when the report before
         this one came, so that the second of two counts.  An empty text, as of a program that ended while it was asked
         for, makes them unknown.  Raises ValueError for anything else than a report.
@@ -321,7 +321,7 @@ class StreamTransport(Closing):
             self._closed = True
 
     def _told(self, at: float) -> TerminalReport | None:
-        """The facts, where they are about the screen as it is."""
+        """The facts, if they are about the screen as it is."""
         fresh = self._asked_at > self._moved_at and at - self._reported_at <= FACTS_S
         return self._report if fresh else None
 

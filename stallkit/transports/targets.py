@@ -32,7 +32,7 @@ class SavedTransport(Closing):
 
     @classmethod
     def open(cls, address: str, options: Options) -> SavedTransport:
-        """The screen in a file.  Raises TransportError where it cannot be read, PackFormatError for a broken front."""
+        """The screen in a file.  Raises TransportError if it cannot be read, PackFormatError for a broken front."""
         target = f"file:{address}"
         try:
             return cls(target, read_screen(Path(address)))

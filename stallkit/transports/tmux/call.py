@@ -190,7 +190,7 @@ class Server:
         """The result of one call, with `lines` of commands on its standard input; the caller checks whether it failed.
 
         Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has
-        ended when this returns or raises, also where it is cancelled.
+        ended when this returns or raises, also if it is cancelled.
         """
         with _scratch() as commands, _scratch() as output:
             commands.write(lines.encode())
@@ -287,7 +287,7 @@ class DeferredCommand:
         return text
 
     def give(self, line: str) -> None:
-        """Pass the line of the second step on to tmux, but for its end."""
+        """Pass the line of the second step on to tmux, except its end."""
         data = _BEGIN + os.fsencode(line)
         while data:
             self._wait(self._given, selectors.EVENT_WRITE)

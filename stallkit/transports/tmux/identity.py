@@ -64,7 +64,7 @@ class Identity:
     def server_lives(self, pane_started: int | None) -> bool:
         """Whether the process of its server runs; a later one of that pid is younger than the pane's program.
 
-        `pane_started` is that program's start in clock ticks, where it is known.
+        `pane_started` is that program's start in clock ticks, if it is known.
         """
         process = self.server.process()
         return process is not None and (pane_started is None or process.started <= pane_started)

@@ -229,7 +229,7 @@ class TmuxTransport(Closing):
 
         Compared twice: here, once tmux's client is connected, with what the kernel knows of the foreground; and by the
         server, in the same command that sends.  Where it printed a moment ago, waits for a second at most, since tmux
-        knows the second of the latest output.  Raises KeysRefused, nothing sent, also where tmux does not answer.
+        knows the second of the latest output.  Raises KeysRefused, nothing sent, also if tmux does not answer.
         """
         self._send(keys, seen, self._guard(seen))
 

@@ -1,6 +1,6 @@
 """The connection to the bus: as whom, over TLS, what must be there, and each failure in one line.
 
-It is opened anew after a failure, rather than kept alive: whoever sent something decides what that means for it.
+It is opened again after a failure, rather than kept alive: whoever sent something decides what that means for it.
 """
 
 from __future__ import annotations

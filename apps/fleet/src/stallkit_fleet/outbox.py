@@ -44,7 +44,7 @@ class Mark:
 
 @frozen
 class Pending:
-    """An event that is to be sent, and the mark once it and all before it are."""
+    """An event that must be sent, and the mark once it and all before it are."""
 
     event: FleetEvent
     then: Mark
@@ -82,7 +82,7 @@ class Outbox:
         self._ahead, self._at_end = self.mark, None
 
     def sent(self, mark: Mark) -> None:
-        """All up to this mark was sent.  Raises OSError where that cannot be kept: then it is sent again, later."""
+        """All up to this mark was sent.  Raises OSError if that cannot be kept: then it is sent again, later."""
         self.mark = mark
         new = self._at.with_suffix(".new")
         with os.fdopen(private.opened(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as out:

@@ -52,7 +52,7 @@ class PolicyVersion:
 
     @property
     def policy(self) -> Policy:
-        """What it says.  Raises PolicyRefused where that is no policy."""
+        """What it says.  Raises PolicyRefused if that is no policy."""
         name = f"fleet-{self.version}"
         try:
             if len(self.text) > MOST:

@@ -38,7 +38,7 @@ PACK_FILE = "signatures.toml"
 
 @frozen
 class Capture:
-    """A captured screen, masked, and the text to save; `foreground` is empty where it is unknown."""
+    """A captured screen, masked, and the text to save; `foreground` is empty if it is unknown."""
 
     name: str
     text: str
@@ -137,7 +137,7 @@ def rivals(folder: Path, signature: Signature, captures: Sequence[Capture], pack
 def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:
     """Add the signature to the end of the pack's file, its captures as hits, and one miss made of the first.
 
-    Raises PackFormatError where the file would be invalid, ValueError where the id is taken, OSError where it cannot be
+    Raises PackFormatError where the file would be invalid, ValueError where the id is taken, OSError if it cannot be
     written; then nothing is left behind.
     """
     path = folder / PACK_FILE

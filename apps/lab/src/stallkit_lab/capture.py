@@ -44,7 +44,7 @@ def at_rest(transport: Transport) -> Snapshot:
 
 
 def without_name(text: str, host: str | None) -> str:
-    """The text with ``host`` in place of a machine's name, whole or up to its first dot, in as many cells.
+    """The text with ``host`` instead of a machine's name, whole or up to its first dot, in as many cells.
 
     >>> without_name("ada@tower:~$ ssh tower2", "tower.example")
     'ada@hosth:~$ ssh tower2'

@@ -1,6 +1,6 @@
 """Labelled screens in JSON lines, one case a line; the label is the state that the program was driven into.
 
-Required keys: id, screen and label.state.  The others (docs/measure.md) are facts, unknown where they are missing.
+Required keys: id, screen and label.state.  The others (docs/measure.md) are facts, unknown if they are missing.
 """
 
 from __future__ import annotations

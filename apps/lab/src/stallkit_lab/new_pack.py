@@ -68,7 +68,7 @@ def names_of(name: str) -> Names:
 def programs_of(named: Sequence[str], captures: Sequence[Path]) -> list[str]:
     """The processes that a pack is for: those named, and those in the foreground of captured screens.
 
-    Interpreters and relays, which run any program, only where they are named.  Raises ValueError for an empty name, and
+    Interpreters and relays, which run any program, only if they are named.  Raises ValueError for an empty name, and
     for captures that name no other program; OSError and PackFormatError for one that cannot be read.
     """
     if "" in named:

@@ -1,6 +1,6 @@
 """What each clause of a signature does: drop or loosen one at a time, judge again, count the changes.
 
-Mutants are pure values.  A case is judged again only where the signature holds, before or after: elsewhere nothing can
+Mutants are pure values.  A case is judged again only if the signature holds, before or after: elsewhere nothing can
 change.  The examples of the pack count, and what `stallkit.testing` makes of the hits: the prompt in another
 dress and with other contents, and texts that only mention it.
 """

@@ -1,6 +1,6 @@
 """The endpoint's sockets, one in a directory of its own for each sandbox, and the server over all of them.
 
-That directory is what a sandbox gets, as a bind mount: a mounted socket would go stale when it is made anew.
+That directory is what a sandbox gets, as a bind mount: a mounted socket would go stale when it is made again.
 """
 
 from __future__ import annotations

@@ -244,7 +244,7 @@ def carry_out(
     """Do what a person orders, where the item's revision is the one that they were shown; 0: they were shown none.
 
     `audit` writes one event of the manifests' log: that what a sandbox lacks was declined is on the disk before it is.
-    Raises as `answer_item`; ValueError also where the item has no such option.
+    Raises as `answer_item`; ValueError also if the item has no such option.
     """
     try:
         item = queue.item(order.id).as_shown(seen)
@@ -326,7 +326,7 @@ def _press(attempt: _Attempt, seen: Snapshot) -> Answered:
 
 
 def _picked(item: Item, given: Choice) -> str | tuple[str, ...]:
-    """The label of an option; of a question that takes several, all that are to be ticked."""
+    """The label of an option; of a question that takes several, all that must be ticked."""
     if not item.several:
         return given.name
     return tuple(one.name for one in item.options if one.id in given.id.split(","))

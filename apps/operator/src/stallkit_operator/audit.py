@@ -85,7 +85,7 @@ class AuditLog:
         """Read the log, and find each line that is altered, missing or cut off.
 
         `known` is the number and hash of a line that was noted elsewhere, as `stallkit sandbox audit verify` prints it.
-        It finds a log that was written anew from some line on, head and all.  Raises StoreError if it cannot be read.
+        It finds a log that was written again from some line on, head and all.  Raises StoreError if it cannot be read.
         """
         try:
             with self._locked(write=False) as log:
@@ -133,7 +133,7 @@ class AuditLog:
 
     @contextmanager
     def _locked(self, write: bool = True) -> Iterator[int]:
-        """The open log, with nobody else writing it; made where it is to be written."""
+        """The open log, with nobody else writing it; made if it must be written."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT if write else os.O_RDONLY
         while True:
             log = private.opened(self.path, flags)
@@ -241,7 +241,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """What a line says; None where it is torn, or was altered."""
+    """What a line says; None if it is torn, or was altered."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

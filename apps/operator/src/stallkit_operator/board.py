@@ -84,7 +84,7 @@ class Entry:
 
     @property
     def since(self) -> float | None:
-        """Since when, in seconds of the wall clock; None where that is unknown."""
+        """Since when, in seconds of the wall clock; None if that is unknown."""
         return self.item.created if self.item else self.row.since
 
     @property

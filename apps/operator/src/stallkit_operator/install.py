@@ -37,7 +37,7 @@ _DENIED = {"denied.py": ("denied_hook.py", True), "hooks.json": ("hooks.json", F
 def install(folder: Path, inside: str | None = None, denied: bool = False) -> list[Path]:
     """Write the files, over earlier ones; `inside` is the path of the directory in the sandbox.
 
-    With `denied` also the hook that asks by itself when a tool call is denied.
+    With `denied` also the hook that asks on its own when a tool call is denied.
 
     An agent may write there as well, also at this moment: no link that it lays is followed.  Raises OSError.
     """
@@ -57,7 +57,7 @@ def install(folder: Path, inside: str | None = None, denied: bool = False) -> li
 
 @contextmanager
 def _opened(folder: Path, inner: Path) -> Iterator[int]:
-    """A directory, or one that is made in it, held open: what takes its name meanwhile is another one."""
+    """A directory, or one that is made in it, held open: what takes its name meanwhile is a different one."""
     at = os.open(folder, _FOLDER)
     try:
         if inner != folder:
@@ -75,7 +75,7 @@ def _opened(folder: Path, inner: Path) -> Iterator[int]:
 
 
 def _write(at: int, name: str, text: str, mode: int) -> None:
-    """A new file in place of the one that is there: a sandbox that runs it meanwhile has one or the other."""
+    """A new file instead of the one that is there: a sandbox that runs it meanwhile has one or the other."""
     new = f".{name}.new"
     with suppress(FileNotFoundError):
         os.unlink(new, dir_fd=at)

@@ -54,7 +54,7 @@ class Category(StrEnum):
 
 
 class ItemState(StrEnum):
-    """How far it is; the words of the agent-to-agent protocol's tasks, where it has them."""
+    """How far it is; the words of the agent-to-agent protocol's tasks, if it has them."""
 
     INPUT_REQUIRED = "input_required"
     AUTH_REQUIRED = "auth_required"  # a secret or a login: never answered through the queue
@@ -68,7 +68,7 @@ OPEN = frozenset({ItemState.INPUT_REQUIRED, ItemState.AUTH_REQUIRED})
 
 
 class ChoiceKind(StrEnum):
-    """What choosing it means, where that is known."""
+    """What choosing it means, if that is known."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -123,10 +123,10 @@ class Claim:
 
 @frozen
 class Draft:
-    """What is to be filed, before it has a number; `since` is when a session began to ask it, if that is known.
+    """What must be filed, before it has a number; `since` is when a session began to ask it, if that is known.
 
     `about` is the same while a session asks the same; `action` is bound to every character of it.  `identity` differs
-    where the same name means another session.  `asked` is the question or command in it, where that is known,
+    where the same name means another session.  `asked` is the question or command in it, if that is known,
     `questions` how many there are; `several`: more than one option may be chosen.
     """
 
@@ -207,7 +207,7 @@ class Item:
         return self.state is ItemState.DECLINED and self.option(self.text or "") is None
 
     def option(self, given: str) -> Choice | None:
-        """The one option of that id, or else of that name in any letter case; ``1,3``: several, where they may be."""
+        """The one option of that id, or else of that name in any letter case; ``1,3``: several, if they may be."""
         found = [one for one in self.options if one.id == given]
         found = found or [one for one in self.options if one.name.casefold() == given.casefold()]
         if found or not self.several or "," not in given:
@@ -234,7 +234,7 @@ class Item:
         return self.session, self.identity, self.action, self.words, self.options
 
     def as_shown(self, seen: int | None) -> Self:
-        """It, where it is over or its revision is `seen`; None: whatever it is.  Raises NotAsShown."""
+        """It, if it is over or its revision is `seen`; None: whatever it is.  Raises NotAsShown."""
         if seen is not None and self.open and self.revision != seen:
             raise NotAsShown(self, seen)
         return self
@@ -242,7 +242,7 @@ class Item:
     def closed(
         self, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
     ) -> Self:
-        """It, over: first answer wins.  Raises NotOpen where it is over already, or waits for a secret.
+        """It, over: first answer wins.  Raises NotOpen if it is over already, or waits for a secret.
 
         An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim
         is somebody else's, whose answer is under way.
@@ -262,7 +262,7 @@ class Item:
     def claimed(self, claim: Claim, other_lives: bool) -> Self:
         """It, with the answer of one person under way.
 
-        Raises NotOpen where it is over, asks for a secret, or somebody else is answering it (`other_lives`: the process
+        Raises NotOpen if it is over, asks for a secret, or somebody else is answering it (`other_lives`: the process
         of the claim that it has still runs).
         """
         self.check_open()
@@ -322,7 +322,7 @@ class Item:
         return evolve(item, words=both)
 
     def check_open(self) -> None:
-        """Raises NotOpen where it is over."""
+        """Raises NotOpen if it is over."""
         if not self.open:
             raise NotOpen(self, f"it is {self.state} already{self.how}")
 

@@ -239,7 +239,7 @@ class Queue(Database):
         return self._change(id, lambda item: _bound(item.let_go(claim), draft) if item.open else item)
 
     def kept(self) -> list[Item]:
-        """Those whose reply is to be typed into a composer, or fetched; the oldest answer first."""
+        """Those whose reply must be typed into a composer, or fetched; the oldest answer first."""
         with self.reading() as base:
             rows = base.execute("select * from item where delivery = 'kept' order by at").fetchall()
         return list(_readable(rows))

@@ -98,7 +98,7 @@ class Waivers(Database):
         """Let it through from now on for so long.
 
         Raises ValueError for a subject that is not exactly one thing, no reason, or a time that is too long; StoreError
-        where it cannot be kept or audited.
+        if it cannot be kept or audited.
         """
         subject = subject_of(subject)
         if not why.strip():

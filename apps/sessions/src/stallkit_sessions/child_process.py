@@ -19,7 +19,7 @@ def run_alone(
 ) -> subprocess.CompletedProcess[bytes]:
     """Its exit status and what it printed; `given` is its standard input.
 
-    Raises OSError where it cannot be started, subprocess.TimeoutExpired after its deadline: then it has ended.
+    Raises OSError if it cannot be started, subprocess.TimeoutExpired after its deadline: then it has ended.
     """
     with subprocess.Popen(
         command,

@@ -70,7 +70,7 @@ class SecretPipe:
     """A pipe that holds a text until somebody has read it; a context, at whose end the rest is gone."""
 
     def __init__(self, name: str, text: str, proc: str = "/proc") -> None:
-        """`name` is the session that it is for.  Raises StartRefused where it does not fit, or there is no `proc`."""
+        """`name` is the session that it is for.  Raises StartRefused if it does not fit, or there is no `proc`."""
         self._name = name
         self._reads, writes = os.pipe()
         self.path = f"{proc}/{os.getpid()}/fd/{self._reads}"  # where processes of this user can open it
@@ -164,7 +164,7 @@ def check_variables(session: Session, variables: Variables) -> None:
 
 
 def variables_again(session: Session) -> Variables:
-    """The variables for another start of it: those of its files, read anew.
+    """The variables for another start of it: those of its files, read again.
 
     Raises StartRefused where some of it were given otherwise: their values were kept nowhere.
     """

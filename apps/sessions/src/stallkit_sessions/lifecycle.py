@@ -47,7 +47,7 @@ def start(
 
     With `replace` a session of that name is stopped first.  `tell` is called with warnings.  Without `variables` it is
     another start of one that was given them.  Raises StartRefused and other TransportErrors where it could not be
-    started, StoreError where that cannot be noted, ValueError for an invalid name or ports: then name and ports are
+    started, StoreError if that cannot be noted, ValueError for an invalid name or ports: then name and ports are
     free again, and nothing runs.
     """
     variables = variables_again(session) if variables is None else variables
@@ -199,7 +199,7 @@ def _remove_container(record: ExitRecord) -> None:
 def clear(record: ExitRecord, grace_s: float = GRACE_S) -> None:
     """The same, and end what outlived the session: a container without its client, a program that ignores SIGHUP.
 
-    Raises TransportError where that cannot be done.
+    Raises TransportError if that cannot be done.
     """
     runtime, container = runtime_of(record.session), record.session.container
     if runtime is not None and container is not None and runtime.facts(container).running:

@@ -147,7 +147,7 @@ class Sessions:
         return self._register.records(name, limit)
 
     def open(self, name: str) -> Transport:
-        """A transport to exactly its pane, for `check` and the like.  Raises SessionGone where it does not run."""
+        """A transport to exactly its pane, for `check` and the like.  Raises SessionGone if it does not run."""
         found = self._found(name)
         if not isinstance(found, RunningSession) or not found.bound:
             raise SessionGone(name, found.why if isinstance(found, ExitRecord) else "no such session runs")
@@ -156,7 +156,7 @@ class Sessions:
     def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
         """End a session: program, record, then pane and container; for one that ended, remove what it left.
 
-        Raises SessionGone where none was ever started, TransportError where it cannot be ended.
+        Raises SessionGone where none was ever started, TransportError if it cannot be ended.
         """
         found = self._found(name)
         if found is None:

@@ -32,7 +32,7 @@ _SCHEMES = ("https", "http", "ssh", "git", "file")
 
 @frozen
 class Mount:
-    """A file or directory of the machine, and where it is in the sandbox."""
+    """A file or directory of the machine, and if it is in the sandbox."""
 
     source: str
     target: str
@@ -209,7 +209,7 @@ class _Check:
 
 
 def _why_no_remote(address: str) -> str | None:
-    """Why git is not asked to push there; None where it may be."""
+    """Why git is not asked to push there; None if it may be."""
     if address.startswith("-") or "::" in address or any(char <= " " for char in address):
         return f"{address!r} is no address of a repository: helpers of git's are not used"
     scheme, separated, _ = address.partition("://")

@@ -54,7 +54,7 @@ def _binds(family: socket.AddressFamily, address: str, port: int) -> bool:
 def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
     """This many different ports that the operating system reports as free, none of them in `besides`.
 
-    Raises OSError where it has none.
+    Raises OSError if it has none.
     """
     found: list[int] = []
     with ExitStack() as held:  # each is held until all are chosen, so that all differ
@@ -75,7 +75,7 @@ def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
 def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
     """The listener of each port: ``{"pid", "program"}``, both None where unknown; None where no process listens.
 
-    A port is missing where that cannot be read, as on a system without /proc.
+    A port is missing if that cannot be read, as on a system without /proc.
     """
     wanted = set(ports)
     sockets: dict[str, int] = {}

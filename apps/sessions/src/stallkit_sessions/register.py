@@ -272,7 +272,7 @@ class Register:
                     base.execute("insert or replace into sight values (?, ?, ?, ?)", (id, shown, verdicts, at))
 
     def sight(self, id: str) -> Sight | None:
-        """The last sight of a running session; None where it has ended, or was not looked at yet."""
+        """The last sight of a running session; None if it has ended, or was not looked at yet."""
         with self._quick.reading() as base:
             row = base.execute("select * from sight where session = ?", (id,)).fetchone()
         if row is None:

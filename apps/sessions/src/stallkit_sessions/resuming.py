@@ -39,7 +39,7 @@ def resume_command(command: Sequence[str], agent: Agent, session_id: str | None)
 def told_command(
     command: Sequence[str], text: str, agents: Iterable[Agent], directory: str = "", folder: Path | None = None
 ) -> tuple[str, ...] | None:
-    """The command that starts an agent anew with a text, from the one that started it; None if none of these did.
+    """The command that starts an agent again with a text, from the one that started it; None if none of these did.
 
     It goes on with its latest session in a directory if its own `folder` has one.
     """
@@ -75,7 +75,7 @@ def session_shown(text: str, agent: Agent) -> str | None:
 
 
 def _with(command: Sequence[str], agent: Agent, words: Callable[[Resume], tuple[str, ...]]) -> tuple[str, ...] | None:
-    """An agent's command line with other words in place of what chose its session, and of its text."""
+    """An agent's command line with other words instead of what chose its session, and of its text."""
     known = agent.resume
     kept = _kept(list(command[1:]), known) if known and command and PurePath(command[0]).name == agent.name else None
     if known is None or kept is None:

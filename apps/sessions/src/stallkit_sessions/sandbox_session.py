@@ -79,7 +79,7 @@ def why_private(path: str | Path, places: Iterable[Place]) -> str | None:
 
 
 def why_hidden(path: str | Path) -> str | None:
-    """Why a place may have keys, in words: it is hidden in the home directory; None where it is not."""
+    """Why a place may have keys, in words: it is hidden in the home directory; None if it is not."""
     home, real = _real(Path.home()), _real(path)
     if home not in real.parents or not real.relative_to(home).parts[0].startswith("."):
         return None
@@ -137,7 +137,7 @@ class Folders:
 def options_of(
     manifest: Manifest, folders: Folders, tmux_socket: str | None, others_write: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The words for the runtime's `run`, but for those of its command.
+    """The words for the runtime's `run`, except those of its command.
 
     Raises StartRefused where a source does not exist, or is none that a sandbox may have; `tmux_socket` is that of the
     tmux server it is started on, `others_write` are directories in which other sandboxes can write.
@@ -167,7 +167,7 @@ def variables_of(manifest: Manifest, environ: Mapping[str, str]) -> Variables:
 
 
 def writable_of(manifest: Manifest) -> list[str]:
-    """The directories of the machine in which it can write, but for its own of stallkit's."""
+    """The directories of the machine in which it can write, except its own of stallkit's."""
     return [manifest.directory, *(one.source for one in manifest.mounts if one.writable)]
 
 

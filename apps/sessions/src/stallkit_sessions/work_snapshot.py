@@ -105,7 +105,7 @@ class Store:
     def restore(self, ref: str, snapshot: WorkSnapshot, remote: str, branch: str | None) -> int:
         """Write what is missing of it in the directory, and nothing over what is there; returns how many files.
 
-        Where the directory or its repository is gone, both are made anew, on that branch.
+        Where the directory or its repository is gone, both are made again, on that branch.
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -417,7 +417,7 @@ def _check_no_links(folder: Path, deeper: int) -> None:
 
 
 def _copied_index(root: Path, to: Path) -> bool:
-    """Copy the index of the work tree there; False where it has none, or one of which a part is elsewhere."""
+    """Copy the index of the work tree there; False if it has none, or one of which a part is elsewhere."""
     repository = repository_of(root)
     if repository is None or repository.root != root:
         return False
@@ -472,7 +472,7 @@ class SafeDir:
         os.close(self._root)
 
     def look(self, name: bytes) -> os.stat_result | None:
-        """What it is; None where there is nothing, or something else in place of one of its directories."""
+        """What it is; None where there is nothing, or something else instead of one of its directories."""
         try:
             folder, last = self._folder(name)
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
@@ -499,7 +499,7 @@ class SafeDir:
 
     @contextmanager
     def opened(self, name: bytes) -> Iterator[IO[bytes]]:
-        """A plain file, to be read.  Raises OSError, ValueError where it is none by now."""
+        """A plain file, to be read.  Raises OSError, ValueError if it is none by now."""
         folder, last = self._folder(name)
         try:
             handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)

@@ -64,7 +64,7 @@ class Repository:
 
 
 def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str, Any] | None:
-    """The state of a directory's worktree; None where it is not in one.
+    """The state of a directory's worktree; None if it is not in one.
 
     ``root``, ``branch`` (None where ``detached`` names a commit instead), ``commit`` (None before the first one),
     ``linked`` (to another worktree's repository), ``unfinished`` (rebase, merge, ...), ``dirty`` (files), of which

@@ -6,7 +6,7 @@ that is still its own, and ends.
 
 Panes come as datagrams at a socket: a number, and with it the pipe (`hand_over`).  Standard input and output is the
 supervisor's channel.  To the supervisor: a kind, the pane's number, a length, the marks.  From it: lines of a number
-and the tmux command that is to be given at the end; 0 is for what is to be said in any case.
+and the tmux command that must be given at the end; 0 is for what must be said in any case.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Collector:
                 return
 
     def last_words(self) -> list[bytes]:
-        """What tmux is to be told of the panes whose pipe is still ours, and in any case."""
+        """What tmux must be told of the panes whose pipe is still ours, and in any case."""
         over = {descriptor for descriptor, events in self._ready.poll(0) if events & select.POLLHUP}
         numbers = [0, *(pane.number for descriptor, pane in self._panes.items() if descriptor not in over)]
         return [self._words[number] for number in numbers if number in self._words]
@@ -79,7 +79,7 @@ class Collector:
         return max(0.0, self._passed_at + PACE_S - time.monotonic()) * 1_000 + 1
 
     def _told(self) -> bool:
-        """Hear the supervisor; False where it has gone."""
+        """Hear the supervisor; False if it has gone."""
         try:
             data = self._channel.recv(CHUNK)
         except BlockingIOError:
@@ -128,7 +128,7 @@ class Collector:
             self._frame(LOST if data else ENDED, pane.number)
 
     def _pass_on(self) -> bool:
-        """Pass marks on to the supervisor, as far as it takes them; False where it has gone."""
+        """Pass marks on to the supervisor, as far as it takes them; False if it has gone."""
         now = time.monotonic()
         if not self._out and now >= self._passed_at + PACE_S:
             self._passed_at = now

@@ -59,7 +59,7 @@ class _Heard:
 class PaneListener:
     """What the programs in panes report of themselves, from the moment on at which their panes were asked for.
 
-    It belongs to one event loop.  Its process ends with it, also where this one is killed, and takes its pipes away.
+    It belongs to one event loop.  Its process ends with it, also if this one is killed, and takes its pipes away.
     """
 
     def __init__(self, server: Server) -> None:
@@ -200,7 +200,7 @@ class _Collector:
     """The process, and the channel to it."""
 
     def __init__(self, server: Server) -> None:
-        """Raises OSError where it cannot be started."""
+        """Raises OSError if it cannot be started."""
         folder = tempfile.mkdtemp(prefix="stallkit-")
         if len(folder) > _LONGEST:
             Path(folder).rmdir()

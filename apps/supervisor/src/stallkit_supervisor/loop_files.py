@@ -25,7 +25,7 @@ ROOM = 4_096  # bytes of an .auto-stop: ours has some 200
 
 
 def working_directory(pid: int | None) -> Path | None:
-    """The working directory of a session's first process; None where it is unknown."""
+    """The working directory of a session's first process; None if it is unknown."""
     try:
         return Path(f"/proc/{pid}/cwd").readlink() if pid else None
     except OSError:
@@ -42,7 +42,7 @@ def signal_stamp(directory: Path) -> str | None:
 
 
 def stopped(directory: Path) -> bool:
-    """Whether there is an ``.auto-stop``; also True where that cannot be read."""
+    """Whether there is an ``.auto-stop``; also True if that cannot be read."""
     try:
         os.lstat(f"{directory}/{STOP}")
     except (FileNotFoundError, NotADirectoryError):
@@ -76,7 +76,7 @@ def _is_anothers(directory: Path, session: str, store: Store | None) -> bool:
 def release(store: Store, session: str) -> tuple[str, Path | None] | None:
     """Lift a session's halt, and remove the ``.auto-stop`` that was written for it: what a person orders.
 
-    Returns why it was halted, and an ``.auto-stop`` of somebody else that holds it all the same; None where it was not
+    Returns why it was halted, and an ``.auto-stop`` of somebody else that holds it anyway; None where it was not
     halted.  Raises StoreError, and lifts nothing, where the file or the store cannot be written.
     """
     why, last, file = store.halted(session), store.last(session), store.stop_file(session)
@@ -95,7 +95,7 @@ def release(store: Store, session: str) -> tuple[str, Path | None] | None:
 
 
 def _written_for(directory: Path) -> str | None:
-    """The session, redacted, that an ``.auto-stop`` in our form and of our user names; None where it is no such file.
+    """The session, redacted, that an ``.auto-stop`` in our form and of our user names; None if it is no such file.
 
     A link is not followed, and a pipe not waited for.
     """

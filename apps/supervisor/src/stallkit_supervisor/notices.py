@@ -99,7 +99,7 @@ def _seen_to_wait(unnamed: str | None, tick: Tick) -> NoticeSubject | None:
 
 
 def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool:
-    """Whether the policy is about to do something about it by itself."""
+    """Whether the policy is about to do something about it on its own."""
     able = not (config.policy.patient or state.prompt.pressed or state.halt.halted or state.halt.held)
     return able and isinstance(decision, Press | Choose | Restart | Send) and state.prompt.refused < TRIES
 

@@ -1,6 +1,6 @@
 """What a person may have to be told of a session, and when: soon, once, again later, and that it is over.  Pure.
 
-A prompt is known by its signature and its rows, but for what moves on them: glyphs that turn or blink, counters,
+A prompt is known by its signature and its rows, except what moves on them: glyphs that turn or blink, counters,
 clocks, percentages, countdowns.
 
 Telling does not wait for a screen at rest, nor for a policy that acts later.  Times are seconds of one monotonic clock.
@@ -279,7 +279,7 @@ class Notification:
     """What there is to tell of a session, since when, and how often it was told.
 
     `appeared` is when this very prompt was first seen, `began` when the first one without a gap was: of prompts that
-    follow each other faster than they are told, one is told in time all the same.
+    follow each other faster than they are told, one is told in time anyway.
     """
 
     subject: NoticeSubject

@@ -144,7 +144,7 @@ class Persistence:
     _news: dict[str, dict[str, Any]] = field(factory=dict)  # of sessions that changed since the last sweep
 
     def begin(self, target: str) -> Watched | None:
-        """The session with its notes; None, until the next sweep, where they cannot be read."""
+        """The session with its notes; None, until the next sweep, if they cannot be read."""
         store = self.bus.store
         try:
             watched = Watched.remembered(target, store, self.clock(), self.directories.get(target))

@@ -53,7 +53,7 @@ class Observed:
 def observed(verdict: Verdict, subject: NoticeSubject | None = None) -> Observed:
     """What a verdict shows; `subject` is what it asks, if the looks before it have a say.
 
-    All work is alike, and all ends, whatever is left on the screen; so is all rest, but for what it asks.
+    All work is alike, and all ends, whatever is left on the screen; so is all rest, except what it asks.
     """
     subject = subject or subject_of(verdict)
     if verdict.state in _ALIKE:
@@ -82,7 +82,7 @@ class PromptState:
     refused: int = 0  # this many tries at it
 
     def after(self, shown: Observed, screen: str, verdict: Verdict, now: float) -> PromptState:
-        """After a look: another prompt begins anew, unless it is open if the one before is still there."""
+        """After a look: another prompt begins again, unless it is open if the one before is still there."""
         same = shown == self.seen
         stands = same and screen == self.screen
         after = evolve(

@@ -124,7 +124,7 @@ class Restarter:
             raise StartRefused(record.session.name, f"{stop} is there", "find out who wrote it, and remove it")
 
     def _offered(self, transport: Transport, how: str, seen: Snapshot | None) -> Outcome:
-        """Start it by the transport's `restart(command, seen)` or `start(command)`, where it has one."""
+        """Start it by the transport's `restart(command, seen)` or `start(command)`, if it has one."""
         offered: Callable[..., None] | None = getattr(transport, how, None)
         if offered is None:
             return Outcome(End.REFUSED, "its transport cannot start a program", after=seen)
@@ -138,7 +138,7 @@ class Restarter:
 def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot) -> ExitRecord | None:
     """Write the exit record of a pane whose program ended; None where its name is another running session's.
 
-    `file` is the register, `target` the session's name.  Raises StoreError where it cannot be written, StartRefused
+    `file` is the register, `target` the session's name.  Raises StoreError if it cannot be written, StartRefused
     where that would forget how the session was started.
     """
     assert seen.identity is not None  # every pane has one
@@ -163,7 +163,7 @@ def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot)
 def start_here(file: Path, record: ExitRecord, command: Sequence[str]) -> None:
     """Start a session that `stallkit start` began again, in the pane that it left.
 
-    Raises StartRefused, and other TransportErrors and StoreErrors, where it cannot be started.
+    Raises StartRefused, and other TransportErrors and StoreErrors, if it cannot be started.
     """
     with _register(file) as register:
         start_in_place(register, record, _again(record.session, command))
@@ -178,7 +178,7 @@ def start_anew(file: Path, record: ExitRecord, command: Sequence[str]) -> None:
 def ended_here(file: Path, target: str, options: Options) -> ExitRecord | None:
     """How the session of that name ended, if `stallkit start` began it on that tmux server.
 
-    Raises StartRefused where it has not ended, StoreError where that cannot be read.
+    Raises StartRefused if it has not ended, StoreError if that cannot be read.
     """
     with _register(file) as register:
         finalize_now(register)
@@ -207,9 +207,9 @@ def started_with(file: Path, identity: str) -> tuple[str, ...] | None:
 
 
 def _again(session: Session, command: Sequence[str]) -> Session:
-    """Another start of it, with a supervisor's restart command in place of its own, and everything else as it was.
+    """Another start of it, with a supervisor's restart command instead of its own, and everything else as it was.
 
-    Raises StartRefused where that is not known, or where its container runs on.
+    Raises StartRefused if that is not known, or where its container runs on.
     """
     name, runtime = session.name, runtime_of(session)
     if not Path(session.directory).is_dir():
@@ -322,8 +322,8 @@ class Recoverer:
     ) -> Outcome:
         """Do it once, if the session still is as seen, and return the outcome.  Raises nothing that can be expected.
 
-        An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at once more.
-        `last` is the look that was decided on, where it is known: both decisions are made of the same scene.
+        An ``.auto-stop`` in the loop's `directories`, a halt and the limits in the store are looked at again.
+        `last` is the look that was decided on, if it is known: both decisions are made of the same scene.
         """
         if isinstance(decision, Resume):
             decision = evolve(decision, keys=self.hands.resume)
@@ -414,7 +414,7 @@ class Recoverer:
         return ShellPrompt(transport, self.engine, self.clock, self.sleep).run(self.hands.restart)
 
     def _interrupt(self, transport: Transport, decision: Interrupt, seen: Snapshot) -> Outcome:
-        """Tried a few times: a spinner may be drawn anew at the very moment of the press."""
+        """Tried a few times: a spinner may be drawn again at the very moment of the press."""
         outcome = press(transport, decision, seen, self.engine, self.clock, self.sleep)
         for _ in range(MORE_TRIES):
             if outcome.pressed or outcome.after is None:
@@ -491,7 +491,7 @@ class Recoverer:
         return Restarter(self.hands.restart, self._register, self.store)
 
     def _keep_last(self, name: str, seen: Snapshot) -> None:
-        """What a restart would lose: the last screen, and the exit status or None where that is unknown."""
+        """What a restart would lose: the last screen, and the exit status or None if that is unknown."""
         if self.store is not None:
             lines = [line for line in seen.screen.text.splitlines() if line.strip()]
             with suppress(StoreError):
@@ -514,7 +514,7 @@ def _programs(member: Member) -> frozenset[str]:
 
 
 def _command_line(pid: int, agent: str) -> tuple[str, ...]:
-    """How a process was started, without an interpreter before the agent; empty where that is not known for sure."""
+    """How a process was started, without an interpreter before the agent; empty if that is not known for sure."""
     try:
         line = Path(PROC, str(pid), "cmdline").read_bytes()
     except OSError:

@@ -87,7 +87,7 @@ async def serve(
     A second SIGINT does not wait until it is drained: it raises KeyboardInterrupt.
     SIGHUP reads the `settings` again by `reload`; invalid ones are reported, and the old ones kept.  Without `reload`
     it ends the watch.  Under systemd it reports that it is ready, and serves the watchdog while its loop runs.
-    `beside` is entered for as long; it may call what it is given to have the settings applied anew, from any thread.
+    `beside` is entered for as long; it may call what it is given to have the settings applied again, from any thread.
     """
     loop = asyncio.get_running_loop()
     gc.freeze()  # the engine stays for the whole run, and tracing it took a tenth of a busy sweep

@@ -54,7 +54,7 @@ def idle_shell(seen: Snapshot, echoes: bool = False) -> IdleShell | str:
 
     It runs no script, nothing else of its terminal is running or stopped, and no key waits unread.  Not told is what
     its user asks for at the line editor within a function of their own (``read -e``, ``vared``), nor if something is
-    typed before the cursor.  `echoes`: the terminal was set to show what is typed, which a line editor does by itself.
+    typed before the cursor.  `echoes`: the terminal was set to show what is typed, which a line editor does on its own.
     """
     kernel = seen.kernel or KernelFacts()
     shell = next((one for one in kernel.members if one.pid == kernel.group), None)

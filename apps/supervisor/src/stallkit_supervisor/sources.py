@@ -253,7 +253,7 @@ class FleetSource:
         return frozenset(map(str, self._here))
 
     async def show(self, text: str) -> None:
-        """Have the server's status line show a text, where it has `#{@stallkit}`."""
+        """Have the server's status line show a text, if it has `#{@stallkit}`."""
         if self._server is not None:
             await self._text.show(text, self._server)
             self._listener.at_the_end(self._text.clearing)
@@ -286,7 +286,7 @@ class FleetSource:
     def _told(
         self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: dict[Identity, Marks | None]
     ) -> list[SourceLook]:
-        """The snapshot of each look, with the kernel's facts where it is asked; None where nothing is new."""
+        """The snapshot of each look, with the kernel's facts if it is asked; None where nothing is new."""
         asked, groups = 0, cache(groups_now)  # listed once a sweep, where any is asked
         found = []
         for target, row, look in looks:

@@ -1,6 +1,6 @@
 """A text that the status line of a tmux server may show: its option ``@stallkit``, as ``#{@stallkit}``.
 
-tmux draws the status line anew where an option changes, so nothing has to be run in it.  A second option names the
+tmux draws the status line again where an option changes, so nothing has to be run in it.  A second option names the
 process whose text it is: one that was killed leaves its text behind, and whoever comes later can tell.
 """
 
@@ -66,7 +66,7 @@ class StatusText:
         self._shown: tuple[ServerIdentity, str] | None = None
 
     async def show(self, text: str, on: ServerIdentity) -> None:
-        """Set the text, where it is another one; nothing in it is taken as a format or a style."""
+        """Set the text, if it is a different one; nothing in it is taken as a format or a style."""
         if self._shown == (on, text):
             return
         lines = [f"set-option -g {TEXT} {quoted(text.replace('#', '##'))}", f"set-option -g {OWNER} {self._owner}"]

@@ -230,7 +230,7 @@ class Supervisor:
         self._kept(lambda kept: kept.only(identities))
 
     def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
-        """The number of the end of a server, which is told in place of those of its sessions."""
+        """The number of the end of a server, which is told instead of those of its sessions."""
         if not isinstance(source, FleetSource):
             return None
         found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
@@ -318,7 +318,7 @@ class Supervisor:
             return None
 
     def _filed(self, watched: Watched) -> dict[str, int]:
-        """The number under which a person can answer what they are about to be told, where that is kept."""
+        """The number under which a person can answer what they are about to be told, if that is kept."""
         told, verdict, seen = watched.state.notice.notification, watched.verdict, watched.snapshot
         if told is None or verdict is None or seen is None:
             return {}

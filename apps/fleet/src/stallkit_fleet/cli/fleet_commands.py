@@ -178,7 +178,7 @@ def leave_command() -> None:
 
 
 def _write(fleet: FleetSettings | None) -> str:
-    """Write ``[fleet]`` in place of the one in the user's settings, or take it out; the file's name."""
+    """Write ``[fleet]`` instead of the one in the user's settings, or take it out; the file's name."""
     file = user_config()
     before = read_settings(file).text if file.exists() else ""
     kept, inside = [], False

@@ -134,7 +134,7 @@ def decided(engine: Engine, seen: Screen | Snapshot) -> Detection:
 def _press(case: Case, asks: PromptFacts, policy: Policy) -> Pressed:
     """What a policy would have done to a case, if every agent that is known were proven to be there.
 
-    A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also where the label has
+    A key is wrong where nothing waits, and for the kinds in `NEVER_PRESSED`; under ``careful`` also if the label has
     another way out.  Under ``daemon``, which may agree to what a person would refuse, a plain Enter is wrong on a
     harmful default: one that is labelled so, or that differs from the label's safe way out.
     """

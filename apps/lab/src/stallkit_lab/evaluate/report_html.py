@@ -196,7 +196,7 @@ def _miss(one: Prediction) -> str:
 
 
 def _screen(screen: Screen) -> str:
-    """The screen in a frame of its own, its parts beside it; the cursor reversed, or outlined where it is hidden."""
+    """The screen in a frame of its own, its parts beside it; the cursor reversed, or outlined if it is hidden."""
     plain = redact("\n".join(screen.lines)).split("\n")
     rows = [_safe(line) for line in plain]
     cursor = screen.cursor

@@ -108,7 +108,7 @@ CODES = {code.id: code for code in sorted(_ALL, key=lambda code: code.id)}
 class Finding:
     """One breach of one rule.
 
-    `signature` and `clause` (``all_of[1]``, counted from 1) are empty where it is not of one; `line` is 1-based, None
+    `signature` and `clause` (``all_of[1]``, counted from 1) are empty if it is not of one; `line` is 1-based, None
     where the pack has no file.
     """
 

@@ -104,7 +104,7 @@ def lint_path(path: Path, thorough: bool = True, cases: Sequence[Case] = ()) -> 
 def lint_installed(
     name: str, thorough: bool = True, packs: Installed | None = None, cases: Sequence[Case] = ()
 ) -> Linted | None:
-    """All rules over an installed pack, by its name; None where there is none, one finding where it does not load."""
+    """All rules over an installed pack, by its name; None where there is none, one finding if it does not load."""
     packs = installed() if packs is None else packs
     for pack in packs.packs:
         if pack.name == name:
@@ -119,7 +119,7 @@ def lint_installed(
 
 
 def examples_of(pack: Pack) -> tuple[Example, ...]:
-    """Every example of an installed pack: those in its file, and its screens where it has a file."""
+    """Every example of an installed pack: those in its file, and its screens if it has a file."""
     file = home_of(pack)
     screens = file.parent / "screens" if isinstance(file, Path) else None
     return Subject(pack, str(file or pack.name), screens=screens).examples
@@ -185,7 +185,7 @@ def home_of(pack: Pack) -> Traversable | None:
 class Count:
     """The programs on whose screens a signature, or one clause of it alone (``all_of[1]``), was right or wrong.
 
-    Right: the screen's label has the signature's state, and where that is waiting a kind that calls for the same sort
+    Right: the screen's label has the signature's state, and if that is waiting a kind that calls for the same sort
     of answer.  A program may be in both.
     """
 

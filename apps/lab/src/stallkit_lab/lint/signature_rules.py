@@ -417,7 +417,7 @@ _LIMIT_S = 1.0  # for one search on an example
 
 
 def check_patterns(subject: Subject) -> Iterator[Finding]:
-    """Findings on each clause by itself."""
+    """Findings on each clause on its own."""
     for signature, role, item, clause in subject.clauses():
         if clause.pattern is not None and clause.where not in ("prompt_line", "title"):
             nodes = _nodes(clause)

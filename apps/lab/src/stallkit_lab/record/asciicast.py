@@ -77,7 +77,7 @@ class _Wrong(ValueError):
 
 
 def header(line: bytes, problems: Problems) -> Header | None:
-    """The header on a recording's first line; None, and a problem, where it cannot be read."""
+    """The header on a recording's first line; None, and a problem, if it cannot be read."""
     try:
         return _header(line)
     except (ValueError, RecursionError) as error:
@@ -186,7 +186,7 @@ class Encoder:
         self._version, self._before = version, 0
 
     def line(self, at: float, code: str, data: str) -> str:
-        """An event's line; `at` is in seconds since the beginning, raised to the last one's where it is lower."""
+        """An event's line; `at` is in seconds since the beginning, raised to the last one's if it is lower."""
         micros = max(round(at * 1_000_000), self._before)  # whole numbers: rounding must not add up
         shown = micros - self._before if self._version == 3 else micros
         self._before = micros

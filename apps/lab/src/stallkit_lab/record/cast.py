@@ -144,7 +144,7 @@ class Player:
 def cases(path: Path, problems: list[StallkitError]) -> Iterator[Case]:
     """A labelled case for each marked interval of a recording: its screen at the end of its last rest of a second.
 
-    Where it has no such rest, its longest pause.  Quiet time, facts and reports are those of that moment.
+    If it has no such rest, its longest pause.  Quiet time, facts and reports are those of that moment.
     """
     recording = Recording(path, problems)
     if recording.header is None:

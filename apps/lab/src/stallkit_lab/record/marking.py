@@ -97,7 +97,7 @@ class _NoRecording(SessionGone):
 def give(label: str, file: Path | None = None, answer_s: float = ANSWER_S) -> tuple[str, float]:
     """Mark a running recording, the newest or the one into `file`; return its file, and the time in seconds.
 
-    Raises ValueError for an invalid marker, SessionGone where no such recording runs, TransportError where it does not
+    Raises ValueError for an invalid marker, SessionGone where no such recording runs, TransportError if it does not
     answer within `answer_s`.
     """
     asked = {

@@ -168,7 +168,7 @@ def _behind(changes: list[Change], known: int, text: str) -> Iterator[Change]:
 
 
 def _last_word(text: str) -> int:
-    """The beginning of the last word of a stream; its end where that is a blank, or the text is empty."""
+    """The beginning of the last word of a stream; its end if that is a blank, or the text is empty."""
     string = next((one for one in reversed(list(CONTROL.finditer(text))) if one[1]), None)
     if string and string.end() == len(text) and not string[1].endswith(ENDS):
         return _last_word(text[: string.start()])

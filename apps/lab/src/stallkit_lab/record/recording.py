@@ -116,7 +116,7 @@ def read_facts(text: str) -> tuple[KernelFacts, TtyFacts]:
 
 @frozen
 class Marker:
-    """One marker as it was given, `at` seconds after the beginning; `label` is None where it is unknown."""
+    """One marker as it was given, `at` seconds after the beginning; `label` is None if it is unknown."""
 
     at: float
     text: str
@@ -183,7 +183,7 @@ _QUIET_S = 1.0  # without output: then held output is written, so that a killed 
 def new_file(path: Path, what: str, *, overwrite: bool) -> int:
     """A descriptor of a new file of the user's alone, as it may hold private text; to `overwrite` empties an old one.
 
-    Raises StoreError, which names the file as `what` it is, where it cannot be made.
+    Raises StoreError, which names the file as `what` it is, if it cannot be made.
     """
     try:
         return private.opened(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL))

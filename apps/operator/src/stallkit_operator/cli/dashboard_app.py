@@ -354,7 +354,7 @@ class Dashboard(App[None]):
         self._drawn(lambda: self._show_detail(one, view, parts))
 
     def _read(self, one: Entry, view: str) -> list[Text]:
-        """The view of its session; above its screen all that it says, where that is not on the screen itself."""
+        """The view of its session; above its screen all that it says, if that is not on the screen itself."""
         item, found = one.item, Text()
         says = item is not None and (item.source is Source.AGENT or not item.open)
         read = {"screen": self.desk.screen, "history": self.desk.history, "manifest": self.desk.manifest}

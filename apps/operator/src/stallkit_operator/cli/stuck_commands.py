@@ -83,7 +83,7 @@ class ItemRef(_Ref):
 
 
 def item_ref(text: str) -> tuple[int, int | None] | None:
-    """The number and the revision in such a text; None where it is none.
+    """The number and the revision in such a text; None if it is none.
 
     >>> item_ref("3@2"), item_ref("3"), item_ref("web")
     ((3, 2), (3, None), None)
@@ -293,7 +293,7 @@ def _answer(ctx: click.Context, verb: Verb, ref: tuple[int, int | None], text: s
 
 
 def print_outcome(done: Answered) -> None:
-    """Print what became of an answer, and the item where it is not the one that it was an answer to."""
+    """Print what became of an answer, and the item if it is not the one that it was an answer to."""
     if done.result != "changed":
         click.echo(outcome(done))
         return
@@ -396,7 +396,7 @@ def age(seconds: float) -> str:
 
 
 def _ways(item: Item, host: str) -> Iterator[str]:
-    """How it can be answered but for its options, or how it was."""
+    """How it can be answered except its options, or how it was."""
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
         when = datetime.fromtimestamp(item.at or 0).astimezone()

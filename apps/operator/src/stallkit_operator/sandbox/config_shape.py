@@ -2,7 +2,7 @@
 
 Secrets are replaced before the diff is made: a line of a diff alone would not show what calls its value a secret.  What
 the redactor finds is replaced, what stands behind a name of a secret or of a credential's header, and what is a secret
-anywhere in one of the two texts is replaced in both, also where it is wrapped.  Equal secrets have the same number, so
+anywhere in one of the two texts is replaced in both, also if it is wrapped.  Equal secrets have the same number, so
 that a changed one shows.
 """
 
@@ -49,7 +49,7 @@ def shape(text: str) -> str:
 
 
 def shape_diff(before: str, after: str, name: str = "") -> str:
-    """A unified diff of the two shapes; empty where they are the same.
+    """A unified diff of the two shapes; empty if they are the same.
 
     >>> print(shape_diff("port = 1\\npassword = abc123\\n", "port = 2\\npassword = xyz789\\n"))
     --- before

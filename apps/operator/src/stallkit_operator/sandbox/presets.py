@@ -66,7 +66,7 @@ _PATHS = ("file", "rendered", "config", "pid", "notify")
 
 @frozen
 class Proxy:
-    """One proxy of a sandbox.  A command is a list of words; `{file}` in one is the copy that is to be checked."""
+    """One proxy of a sandbox.  A command is a list of words; `{file}` in one is the copy that must be checked."""
 
     preset: str
     file: str  # what a person edits
@@ -293,7 +293,7 @@ class Preset:
         return answer
 
     def silent(self) -> str | None:
-        """Why the proxy itself gives no answer; None where it does."""
+        """Why the proxy itself gives no answer; None if it does."""
         return None if self.ask("/") is not None else f"{self.proxy.url} does not answer"
 
 
@@ -329,7 +329,7 @@ class Nginx(Preset):
         return render_nginx(read_routes(text), self.notify)
 
     def check(self, candidate: Path, rendered: str | None) -> None:
-        """`nginx -t` on a copy of its configuration, which includes the copy in place of the file."""
+        """`nginx -t` on a copy of its configuration, which includes the copy instead of the file."""
         self.alive()
         proxy = self.proxy
         main, included = Path(proxy.config or ""), proxy.rendered or ""

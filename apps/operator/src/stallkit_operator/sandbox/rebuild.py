@@ -57,7 +57,7 @@ _TRANSCRIPT_BYTES = 1_000_000_000  # that are carried over at most
 
 @frozen
 class Rebuilt:
-    """What became of a rebuild: None where it is not over, and goes on when it is called again; and why."""
+    """What became of a rebuild: None if it is not over, and goes on when it is called again; and why."""
 
     outcome: Outcome | None
     why: str
@@ -126,7 +126,7 @@ class _Work:
     engine: Callable[[], Engine]
 
     def do(self, step: Step) -> dict[str, Any]:
-        """Call the method of its name; returns what is to be known of it later.  Raises StallkitError, OSError."""
+        """Call the method of its name; returns what must be known of it later.  Raises StallkitError, OSError."""
         method: Callable[[], dict[str, Any] | None] = getattr(self, step.name.lower())
         return method() or {}
 
@@ -157,7 +157,7 @@ class _Work:
 
     @property
     def _store(self) -> Store:
-        """Where its work is kept.  Raises StallkitError where it has no repository."""
+        """Where its work is kept.  Raises StallkitError if it has no repository."""
         place, folder = self.sandboxes.get(self.name).git_place, self.before.directory
         if place is None:
             why = f"{folder} was in no git repository when it was registered"
@@ -288,7 +288,7 @@ class _Work:
             raise
 
     def _told(self, manifest: Manifest) -> tuple[str, ...] | None:
-        """The command by which it goes on by itself; None where none is known."""
+        """The command by which it goes on on its own; None where none is known."""
         if manifest.resume is not None:
             return tuple(GO_ON if word == "{text}" else word for word in manifest.resume) or None
         agents = self.engine().words.agents

@@ -1,6 +1,6 @@
 """A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, what is told.
 
-A person writes the change of a manifest; what an agent asks for is shown beside it and never applied by itself.  Both
+A person writes the change of a manifest; what an agent asks for is shown beside it and never applied on its own.  Both
 answers, yes and no, are audited before they have an effect.
 
 Until the teardown a failure ends the rebuild, and the sandbox goes on as it was.  After it the rebuild always comes to
@@ -92,7 +92,7 @@ LEADS = {  # what the failure of each step leads to
 
 
 def next_step(rows: Mapping[Step, StepState]) -> Step | None:
-    """The step that is to be done, from the rows that were written; None where it is over.
+    """The step that must be done, from the rows that were written; None if it is over.
 
     One that was begun is done again: each leaves alone what it finds done.  A comment is not: better none than two.
 
@@ -118,7 +118,7 @@ def next_step(rows: Mapping[Step, StepState]) -> Step | None:
 
 
 def outcome(rows: Mapping[Step, StepState]) -> Outcome | None:
-    """How it ended; None where it has not."""
+    """How it ended; None if it has not."""
     if next_step(rows) is not None:
         return None
     return Outcome.REPLACED if rows.get(Step.START) is StepState.DONE else Outcome.AS_IT_WAS
@@ -262,7 +262,7 @@ def propose(sandbox: Sandbox, text: str, item: Item | None = None, path: str = "
 def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: Audit) -> Rebuilding:
     """Note that a person wants it; `rebuild.Runner` carries it out.
 
-    Raises StallkitError where a rebuild is under way, or the manifest is another one by now; StoreError where it cannot
+    Raises StallkitError where a rebuild is under way, or the manifest has changed; StoreError if it cannot
     be audited or noted: then nothing is done.
     """
     now = sandboxes.get(proposal.sandbox.name)

@@ -41,7 +41,7 @@ class RemedyFiles:
             return ""
 
     def candidate(self, path: Path, text: str) -> Path:
-        """A copy of what is to be there, beside it: for checks.  Raises OSError."""
+        """A copy of what must be there, beside it: for checks.  Raises OSError."""
         copy = _beside(path, "check")
         _write(copy, text.encode(), path)
         return copy
@@ -178,7 +178,7 @@ class Notice:
 
 @frozen
 class Edit:
-    """What a person saw, what is to be there, and the notice that it answers, if it does.
+    """What a person saw, what must be there, and the notice that it answers, if it does.
 
     A `reload` changes no file: it is for what the proxy reads and stallkit does not, as a credential that was renewed.
     """
@@ -225,7 +225,7 @@ class Remedy:
             return self._whole() or self.preset.empty
 
     def apply(self, edit: Edit) -> Edited:
-        """Check, replace, reload, try, and roll back where it does not serve.  Raises StallkitError, OSError."""
+        """Check, replace, reload, try, and roll back if it does not serve.  Raises StallkitError, OSError."""
         with self._alone():
             now = self._whole()
             if (now or self.preset.empty) != edit.before:
@@ -330,7 +330,7 @@ class _Run:
         return None
 
     def _texts(self) -> Mapping[Path, str]:
-        """What is to be in each file."""
+        """What must be in each file."""
         texts = [self.edit.after] if self.rendered is None else [self.rendered, self.edit.after]
         return dict(zip(self.remedy.files.paths, texts, strict=True))
 

@@ -42,7 +42,7 @@ _SOCKET = re.compile(r"/[A-Za-z0-9._/@+-]+")
 
 
 class InvalidEdit(ValueError):
-    """A configuration that must not reach its proxy; `line` is 1-based, None where it is unknown."""
+    """A configuration that must not reach its proxy; `line` is 1-based, None if it is unknown."""
 
     def __init__(self, why: str, line: int | None = None) -> None:
         self.line = line
@@ -115,7 +115,7 @@ def render_nginx(routes: tuple[Route, ...], notify: str | None = None) -> str:
 
 
 def digest_of(rendered: str) -> str | None:
-    """What `HEADER` has in answers through this include; None where it is none of ours."""
+    """What `HEADER` has in answers through this include; None if it is none of ours."""
     found = re.search(rf"add_header {HEADER} ([0-9a-f]{{16}}) always;", rendered)
     return found[1] if found else None
 

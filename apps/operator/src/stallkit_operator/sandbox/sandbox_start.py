@@ -179,7 +179,7 @@ LOOK_S = 5.0  # for git to say which branch a directory is on
 
 @frozen
 class Start:
-    """How a sandbox is to be started: by whom and why, and where its terminal is."""
+    """How a sandbox must be started: by whom and why, and where its terminal is."""
 
     by: str
     why: str = "started"
@@ -196,7 +196,7 @@ def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tup
     """Start it; `path` is where the text is from, for messages.
 
     Raises ConfigError for a manifest that cannot be read, StartRefused and other TransportErrors where it could not be
-    started, StoreError where that cannot be noted: then nothing runs, and nothing is recorded.
+    started, StoreError if that cannot be noted: then nothing runs, and nothing is recorded.
     """
     manifest = read_manifest(text, path)
     before = sandboxes.find(manifest.name)
@@ -273,7 +273,7 @@ def _make(folders: Folders, home: Path) -> None:
 
 
 def _checked(manifest: Manifest, before: Sandbox | None) -> str | None:
-    """Where the work tree's repository is.  Raises StartRefused where it is not what the manifest says."""
+    """Where the work tree's repository is.  Raises StartRefused if it is not what the manifest says."""
     name = manifest.name
     place = repository_place(manifest.directory)
     found = None if place is None else str(place)

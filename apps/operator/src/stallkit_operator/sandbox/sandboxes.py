@@ -103,7 +103,7 @@ class Sandboxes(Database):
         git_place: str | None = None,
         tmux: tuple[str | None, str | None] = (None, None),
     ) -> Sandbox:
-        """Note what a sandbox is about to be started from: a new version where the text is another one."""
+        """Note what a sandbox is about to be started from: a new version where the text is a different one."""
         with self.writing() as base:
             known = self._find(base, manifest.name)
             version = 1 if known is None else known.version + (known.latest.text != text)

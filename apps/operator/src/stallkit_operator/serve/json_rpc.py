@@ -77,7 +77,7 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
 @asynccontextmanager
 async def lines(path: Path, services: Services, who: Who) -> AsyncIterator[None]:
-    """Answer at the socket while the context lasts.  Raises OSError where it cannot be made."""
+    """Answer at the socket while the context lasts.  Raises OSError if it cannot be made."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.CancelledError):

@@ -1,6 +1,6 @@
 """The methods as tools of the Model Context Protocol, over standard input and output: for coding agents.
 
-`reply` is a tool only where there is a policy.
+`reply` is a tool only if there is a policy.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Method:
     call: Callable[[Services, Mapping[str, Any], Who], dict[str, Any]]
 
     def __call__(self, services: Services, given: Mapping[str, Any], who: Who) -> dict[str, Any]:
-        """The result, redacted.  Raises InvalidParams; StallkitError where it cannot be done."""
+        """The result, redacted.  Raises InvalidParams; StallkitError if it cannot be done."""
         for name in given:
             if name not in self.params:
                 raise InvalidParams(f"unknown parameter {name!r}: there are {', '.join(self.params) or 'none'}")
@@ -152,7 +152,7 @@ def _reply(services: Services, given: Mapping[str, Any], who: Who) -> dict[str, 
 
 
 def _refused(services: Services, item: Item, answer: str) -> Answered | None:
-    """Why programs may not answer this item; None where they may."""
+    """Why programs may not answer this item; None if they may."""
     policy = services.policy
     if policy is None:
         return Answered(Result.REFUSED, READ_ONLY, item)

@@ -292,7 +292,7 @@ def _answer(answer: str | None, keys: str | None, secret: bool) -> dict[str, Any
 
 
 def _line(answer: str) -> str:
-    """The answer.  Raises click.UsageError where it is not one line."""
+    """The answer.  Raises click.UsageError if it is not one line."""
     try:
         Keys.line(answer)
     except ValueError as error:

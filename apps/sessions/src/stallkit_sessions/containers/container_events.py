@@ -207,7 +207,7 @@ class Account:
 
 
 def read_event(line: str) -> ContainerEvent | None:
-    """One line of `docker events` or `podman events --format '{{json .}}'`; None where it is not about a session."""
+    """One line of `docker events` or `podman events --format '{{json .}}'`; None if it is not about a session."""
     if len(line) > _LONGEST:
         return None
     try:

@@ -64,7 +64,7 @@ class ContainerRuntime:
     def facts(self, container: str, account: Account | None = None) -> ContainerFacts:
         """What the runtime reports of a container, combined with its events; never raises for external failures.
 
-        GONE only where the runtime itself reports it; UNSEEN where the runtime did not answer or could not be asked.
+        GONE only if the runtime itself reports it; UNSEEN where the runtime did not answer or could not be asked.
         """
         try:
             found = judged(seen := self._inspected(container), _lives)
@@ -103,7 +103,7 @@ class ContainerRuntime:
         self._or_gone("stop", "--time", whole, container, deadline_s=grace_s + STOP_S)
 
     def remove(self, container: str) -> None:
-        """Remove a container that ended; one that is gone is no error.  Raises TransportErrors, also where it runs."""
+        """Remove a container that ended; one that is gone is no error.  Raises TransportErrors, also if it runs."""
         self._or_gone("rm", "--volumes", container, deadline_s=STOP_S)
 
     def _inspected(self, container: str) -> dict[str, Any]:
@@ -145,12 +145,12 @@ class ContainerRuntime:
 
 
 def runtime_of(session: Session) -> ContainerRuntime | None:
-    """The runtime of a session's container; None where it has none (bubblewrap's sandbox is not a container)."""
+    """The runtime of a session's container; None if it has none (bubblewrap's sandbox is not a container)."""
     return ContainerRuntime(session.engine, session.engine_environment) if session.engine in (DOCKER, PODMAN) else None
 
 
 def container_name(name: str, id: str, engine: str | None) -> str | None:
-    """The name of a session's container; None where it has none."""
+    """The name of a session's container; None if it has none."""
     return f"stallkit-{name}-{id}" if engine in (DOCKER, PODMAN) else None
 
 
@@ -183,7 +183,7 @@ def judged(seen: dict[str, Any], lives: Callable[[int], bool]) -> ContainerFacts
 def weigh(seen: ContainerFacts, account: Account | None) -> ContainerFacts:
     """What a runtime reports of a container now, combined with its events in the stream.  Pure.
 
-    A code of 255 counts only where the event and inspect both have it.  An event with 255 and an inspect with another
+    A code of 255 counts only if the event and inspect both have it.  An event with 255 and an inspect with another
     code means that containerd lost its shim: then the other code is made up, also the client's (`doubtful`).
     """
     heard, account = account.started if account else None, account or Account()

@@ -153,7 +153,7 @@ class Run:
         return await asyncio.wrap_future(self._join(window_s, timeout_s))
 
     def poll(self) -> RunResult:
-        """What it does now, without waiting: `background` where it has not ended and does not seem to need input."""
+        """What it does now, without waiting: `background` if it has not ended and does not seem to need input."""
         return self._ask(self._looked)
 
     def background(self) -> None:
@@ -166,7 +166,7 @@ class Run:
 
         Refused where nothing is asked, or the screen changed between two looks; a prompt for a secret takes only a
         `secret`, and other prompts take none.  `seen` is the result that showed the prompt, or its screen's
-        fingerprint: then refused as well where the screen is another one by now, so that of two callers who answer the
+        fingerprint: then refused as well if the screen has changed, so that of two callers who answer the
         same prompt, the second does not answer the next prompt.
         """
         fingerprint = seen.screen.fingerprint if isinstance(seen, RunResult) else seen
@@ -178,7 +178,7 @@ class Run:
         return not self._thread.is_alive()
 
     def join(self) -> RunResult:
-        """Wait until it has ended, without a limit; raises the error where it cannot be watched any more."""
+        """Wait until it has ended, without a limit; raises the error if it cannot be watched any more."""
         while self._thread.is_alive():
             self._thread.join(PROGRESS_S)
         return self._result()

@@ -251,6 +251,6 @@ class RunProcess:
         self._tried = None if outcome.end in (End.CLEARED, End.REPLACED) else self._spell
 
     def _ended(self) -> tuple[int | None, str | None]:
-        """Exit status or signal; neither while it runs, or where they are unknown."""
+        """Exit status or signal; neither while it runs, or if they are unknown."""
         status = self._latest.exit_status
         return (status, None) if status is None or status >= 0 else (None, signal_name(-status))

@@ -190,7 +190,7 @@ def noted() -> Store | None:
 
 
 def iso(at: float | None) -> str | None:
-    """A time of the wall clock in ISO 8601; None where it is unknown or invalid."""
+    """A time of the wall clock in ISO 8601; None if it is unknown or invalid."""
     if at is None:
         return None
     try:

@@ -29,13 +29,13 @@ def look(row: Mapping[str, Any]) -> Look:
 
 
 def state_of(row: Mapping[str, Any]) -> str:
-    """The state in one column: what it does, what it asks for, and a question mark where that is not sure."""
+    """The state in one column: what it does, what it asks for, and a question mark if that is not sure."""
     asks = f": {row['kind']}" if row["kind"] else ""
     return f"{row['state']}{asks}{'?' if row['certainty'] == 'maybe' else ''}"
 
 
 def still_s(row: Mapping[str, Any], now: float) -> float | None:
-    """For how many seconds nothing has changed there; None where that is unknown."""
+    """For how many seconds nothing has changed there; None if that is unknown."""
     since = row.get("still_since")  # an older store has no such note
     return None if since is None else max(0.0, now - datetime.fromisoformat(since).timestamp())
 
@@ -182,7 +182,7 @@ class LiveRows:
 
 
 class LiveTable(LiveRows):
-    """The sessions of a supervisor; `event` is to be called with each event."""
+    """The sessions of a supervisor; `event` must be called with each event."""
 
     def __init__(self, supervisor: Supervisor, console: Console | None = None) -> None:
         super().__init__(console)

@@ -105,7 +105,7 @@ _CLIENT = "#{client_activity} #{client_termname} #{client_termtype}"
 class Terminal:
     """Shows notices by OSC 9, 777 or 99, or rings the bell; `code` None is by what the terminal is called.
 
-    Inside tmux the sequences go through to the client's terminal where the option ``allow-passthrough`` is on; where it
+    Inside tmux the sequences go through to the client's terminal where the option ``allow-passthrough`` is on; if it
     is off, tmux itself hears the bell.  What is written moves no cursor and changes no cell.
     """
 
@@ -340,7 +340,7 @@ class Desktop:
         return self._markup
 
     def _call(self, method: str, signature: str | None, words: tuple[Any, ...]) -> Any:
-        """The answer of the notification server; once more where the bus was let go of."""
+        """The answer of the notification server; again where the bus was let go of."""
         from jeepney import DBusAddress, new_method_call  # extra: desktop
         from jeepney.io.blocking import open_dbus_connection  # extra: desktop
         from jeepney.wrappers import DBusErrorResponse, unwrap_msg  # extra: desktop

@@ -100,7 +100,7 @@ def what_of(event: Event) -> str:
 
 
 def short(target: str) -> str:
-    """A target's name for people; stallkit's own, where it is of no session."""
+    """A target's name for people; stallkit's own, if it is of no session."""
     return _one_line(redact_all(target.removeprefix("tmux:")), NAME) or "stallkit"
 
 
@@ -149,7 +149,7 @@ def _choices(facts: dict[str, Any], fields: dict[str, Any]) -> str:
 
 
 def _to_answer(facts: dict[str, Any]) -> str | None:
-    """How it is answered from elsewhere, where it has a number."""
+    """How it is answered from elsewhere, if it has a number."""
     item = facts.get("item")
     return f"stallkit stuck show {item}" if isinstance(item, int) else None
 

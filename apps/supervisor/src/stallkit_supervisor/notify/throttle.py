@@ -142,7 +142,7 @@ class Throttle:
         return [event]
 
     def tick(self, now: float, local: datetime) -> list[Event]:
-        """A summary of what was held back, where it is time for one."""
+        """A summary of what was held back, if it is time for one."""
         if self._since is None or self._is_quiet(local):
             return []
         if not self._by_quiet and now - self._since[0] < self._limits.window_s:
@@ -150,7 +150,7 @@ class Throttle:
         return self._summary(now)
 
     def close(self, now: float, local: datetime) -> tuple[list[Event], int]:
-        """What goes out at the end; and how many notices stay untold, where it is quiet."""
+        """What goes out at the end; and how many notices stay untold, if it is quiet."""
         untold = sum(one.count - one.over for one in self._held.values())
         if self._since is None:
             return [], 0

@@ -93,7 +93,7 @@ def ask(
     """What is typed at this terminal (a descriptor), without the end of its line; None for an end of file.
 
     `lost` is asked twice a second whether the question must be taken back, and why: then TerminalLost is raised.
-    `on_asked` is called once the question stands there.  Call it in the main thread.  Raises KeyboardInterrupt for
+    `on_asked` is called once the question is shown.  Call it in the main thread.  Raises KeyboardInterrupt for
     Ctrl-C, OSError or termios.error where the terminal goes away.
     """
     before = termios.tcgetattr(terminal)

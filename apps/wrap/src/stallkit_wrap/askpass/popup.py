@@ -198,7 +198,7 @@ def look(descriptor: int | None) -> TerminalFacts:
 
 
 def refusal(facts: TerminalFacts) -> str | None:
-    """Why nothing is asked at this terminal; None where it may be.
+    """Why nothing is asked at this terminal; None if it may be.
 
     What is unknown counts as a reader, except the process that called us: it waits for our output, unless it is seen to
     read.

@@ -95,7 +95,7 @@ class AskedPrompts:
 
 
 def publish(folder: Path, prompt: AskedPrompt) -> None:
-    """Report a prompt, or report it anew; sweeps what ended processes left.  Raises OSError."""
+    """Report a prompt, or report it again; sweeps what ended processes left.  Raises OSError."""
     private.folder(folder)
     for file in folder.iterdir():
         left = _NAME.fullmatch(file.name)

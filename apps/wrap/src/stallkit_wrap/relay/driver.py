@@ -265,7 +265,7 @@ class _Relay:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what is to be shown, until a key or a signal comes, or the terminal takes no more for a moment."""
+        """Write what must be shown, until a key or a signal comes, or the terminal takes no more for a moment."""
         shown, writes = self._shown, self._outer.writes
         try:
             at = _written(writes, shown)

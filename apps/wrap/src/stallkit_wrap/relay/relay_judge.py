@@ -63,7 +63,7 @@ class PartialScreen:
             one.resize(columns, rows)
 
     def screen(self) -> Screen | None:
-        """What is shown now; None where it may be otherwise, because of what was lost."""
+        """What is shown now; None if it may be otherwise, because of what was lost."""
         shown = self._first.screen()
         if self._other is not None:
             if self._other.screen() != shown:

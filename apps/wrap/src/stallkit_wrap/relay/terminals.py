@@ -38,7 +38,7 @@ class InnerProgram:
     def start(cls, command: Sequence[str], terminal: int, keep_stderr: bool) -> InnerProgram:
         """Start a program on a terminal, given by the slave's descriptor; its standard error may stay the relay's.
 
-        The process must have one thread only.  Raises StartRefused where it cannot be started.
+        The process must have one thread only.  Raises StartRefused if it cannot be started.
         """
         between = os.getsid(os.getppid()) == os.getsid(0)
         told, tells = os.pipe()  # the program's pid, then the number of an error; closed by exec
