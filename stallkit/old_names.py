@@ -61,7 +61,7 @@ def _from_json(kind: type, text: str | bytes) -> Any:
 
 
 def give_back() -> None:
-    """Give the old names to the classes of the modules that are imported by now."""
+    """Give the old names to the classes of the modules that are imported so far."""
     for module, name in _KINDS.items():
         kind: Any = getattr(sys.modules.get(module), name, None)
         if kind is not None:

@@ -69,7 +69,7 @@ def chosen(
 ) -> TmuxSocket:
     """The server by these flags, else by the environment, else by `config`, or the working directory's and user's file.
 
-    `tell` (standard error) is told what does not count of the working directory's.
+    `tell` (standard error) gets what does not count of the working directory's.
     Raises ConfigError if that is invalid: another server must not be taken for the one that was meant.
     """
     if name is not None or path is not None:
@@ -130,7 +130,7 @@ def _of_file(found: Found) -> TmuxSocket | None:
 
 
 def _must_be_mine(socket: TmuxSocket, error: Callable[[str], ConfigError]) -> None:
-    """Raise where a file leads to a socket of another user, who would be told our environment."""
+    """Raise if a file leads to a socket of another user, who would see our environment."""
     if socket.path is None:
         return
     with suppress(OSError):  # there is none yet

@@ -218,15 +218,15 @@ def echo(text: str, err: bool = False, end: str = "\n") -> None:
 def shown(*parts: object) -> str:
     """Text from a terminal, safe to print in another: redacted, on one line, without control characters.
 
-    Each part is redacted on its own, and so is each of an error: a session may be called `token`, and what is said of
-    it is no secret for that.
+    Each part is redacted on its own, and so is each of an error: a session may be called `token`, and the words
+    about it are no secret for that.
     """
     texts = [text for part in parts for text in (part.parts if isinstance(part, StallkitError) else (str(part),))]
     return escaped("".join(map(redact, texts)))
 
 
 def ended_by(error: Exception) -> Exit:
-    """Print why a command cannot go on, in one line, and return its exit code; a mistake of our own is told as that."""
+    """Print why a command cannot go on, in one line, and return its exit code; say so if the mistake is our own."""
     if isinstance(error, StallkitError):
         echo(f"stallkit: {shown(error)}", err=True)
         return _exit_of(error)

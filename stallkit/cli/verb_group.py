@@ -1,4 +1,4 @@
-"""Groups of commands: each command has the options that all have, and a mistyped one is told what it is like."""
+"""Groups of commands: each command has the options that all have, and a mistyped one gets those it is like."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class VerbGroup(click.Group):
         return sorted([*super().list_commands(ctx), *self._elsewhere])
 
     def brief(self, ctx: click.Context) -> str:
-        """What is said where no command is given."""
+        """The text for a line without a command."""
         return ctx.get_help()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -93,7 +93,7 @@ class ReadRow:
 
 @frozen
 class Option:
-    """One option of a dialog; `about` is what is said of it, `ticked` of one of which several may be chosen."""
+    """One option of a dialog; `about` describes it, `ticked` is for one of which several may be chosen."""
 
     text: str
     number: int | None = None
@@ -290,7 +290,7 @@ class _Reader:
             self._dead.add((number, times, at))
 
     def _prefixes(self, number: int, times: int, at: int) -> Iterator[tuple[_Part, ...]]:
-        """Every way to read some rows, as far as it goes; for a person who looks for what is left over."""
+        """Every way to read some rows, up to where it fails; for a person who looks for what is left over."""
         self._steps += 1
         if number == len(self._dialog.elements) or self.tired:
             yield ()

@@ -1,4 +1,4 @@
-"""The parts of a screen: dialog, composer, status, what was said.  Read once, from the bottom up.  Pure.
+"""The parts of a screen: dialog, composer, status, messages.  Read once, from the bottom up.  Pure.
 
 A part is *live* if nothing that answers it or goes on stands below.  Only what is live is a dialog, its options and
 hints, a composer or a status; beside them stand the last message of the program and the words of the person.
@@ -60,7 +60,7 @@ class Layout:
         return Region("\n".join(self.rows[row].text if row in own else "" for row in shown), own[0])
 
     def moved(self, down: int) -> Layout:
-        """It as it stands further down on a screen over which it lies: a dialog, whatever it says."""
+        """It, further down on a screen over which it lies: a dialog, whatever it says."""
         own = self.parts if "dialog" in self.parts else {"dialog": tuple(range(len(self.rows)))}
         parts = {name: tuple(row + down for row in rows) for name, rows in own.items()}
         return Layout((Row(Sort.BLANK, ""),) * down + self.rows, parts)
@@ -463,7 +463,7 @@ class _Reader:
         return not (parked and above.sort is Sort.HINT and above.chooses)
 
     def _goes_on(self, group: Group, rows: Iterable[int], most: int, alone: bool) -> bool:
-        """Whether more rows than that go on below what is chosen from, or one of them was said."""
+        """Whether more rows than that go on below what is chosen from, or one of them is a message."""
         end = group.box.bottom if group.box and alone else group.rows[-1] + 1
         rules = [row for row in rows if self.rows[row].sort is Sort.RULE]
         preview = range(rules[0], rules[1]) if len(rules) > 1 else ()
@@ -505,7 +505,7 @@ class _Reader:
         return tuple(sorted({*self._shown(range(first, last)), *hints, *group.rows})), hints
 
     def _question(self, first: int) -> int:
-        """Where a dialog begins whose options begin there: up to a rule, an edge, a frame or what was said before."""
+        """Where a dialog begins whose options begin there: up to a rule, an edge, a frame or a message before."""
         for row in range(first - 1, max(-1, first - _TALL), -1):
             one = self.rows[row]
             apart = one.sort in (Sort.RULE, Sort.EDGE) or one.framed != self.rows[first].framed
@@ -548,7 +548,7 @@ class _Reader:
         return ((*body, *hints), hints) if body else ((), ())
 
     def _body(self, end: int) -> list[int]:
-        """What stands above keys, frames and all, up to what was said."""
+        """What stands above keys, frames and all, up to a message."""
         found: list[int] = []
         for row in range(end - 1, max(-1, end - _TALL), -1):
             if self.rows[row].speaks:

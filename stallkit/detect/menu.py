@@ -1,6 +1,6 @@
 """The rows of a menu: a mark at the selected one, and its neighbours in the same column; of any program.  Pure.
 
-A row that begins at the menu's column is an option, what begins further right is said of the option above it.  Menus
+A row that begins at the menu's column is an option, what begins further right describes the option above it.  Menus
 whose rows carry boxes to tick are left alone: there Enter takes all that is ticked.
 """
 
@@ -80,7 +80,7 @@ def read_menu(screen: Screen) -> Menu | None:
 def bare(screen: Screen) -> tuple[str, ...]:
     """The rows without the marks of selected ones: equal on two screens where only the selection moved.
 
-    How to move is said until somebody does, and left out.
+    A hint how to move stays until somebody does, and is left out.
     """
     lines = screen.text.rstrip("\n").split("\n")
     unmarked = (_LEAD.sub(lambda lead: _MARK.sub(" ", lead[0]), line, count=1) for line in lines)

@@ -298,7 +298,7 @@ def fits(row: Row, choice: Choice, anchor: Choice) -> bool:
 
 
 def ends(row: Row, of: Row, anchor: Choice) -> bool:
-    """Whether no row to choose from follows beyond it: what is said of a numbered one may stand below its number."""
+    """Whether no row to choose from follows beyond it: the words about a numbered one may stand below its number."""
     left = of.column if anchor.key else anchor.column - 1
     return row.column < left or row.sort in (Sort.RULE, Sort.EDGE, Sort.HINT)
 

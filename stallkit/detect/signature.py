@@ -281,7 +281,7 @@ class Signature:
     states that a program really draws below its dialog.  `dialogs` describe the whole of what it answers, in each of
     its forms; without one no machine presses, whatever `dismissal` says.  What a machine may dismiss comes first in
     its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
-    A `preview` is told and never sure, so that nothing is pressed at it: it was not measured yet.
+    A `preview` is reported and never sure, so that nothing is pressed at it: it was not measured yet.
 
     Raises SignatureError where the parts contradict each other.
 
@@ -469,7 +469,7 @@ class Request:
         return bool(values) and all(any(fnmatchcase(value, pattern) for pattern in patterns) for value in values)
 
     def mentions(self, patterns: Sequence[str]) -> bool:
-        """Whether one of the shell patterns fits any field, as it stands or as a shell reads it, in any letter case."""
+        """Whether one of the shell patterns fits any field, as written or as a shell reads it, in any letter case."""
         texts = [*self.fields.values(), *(option.text for option in self.options)]
         texts += [path for name in self.fields for path in self.paths(name)]
         texts += [command for text in self.fields.values() if (command := simple_command(text))]

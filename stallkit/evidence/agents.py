@@ -222,7 +222,7 @@ def _all_seen(kernel: KernelFacts) -> bool:
 
 
 def _beside(known: frozenset[str], kernel: KernelFacts | None) -> list[Member]:
-    """What was there beside an agent; nothing where none was there."""
+    """What runs beside an agent; nothing if no agent runs."""
     there = agents_of(known, kernel)
     return [one for one in _alive(kernel) if one not in there] if kernel and there else []
 

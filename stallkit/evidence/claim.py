@@ -166,7 +166,7 @@ class Classifier(Protocol):
     """Tells by the form of a screen what no signature of its own program knows."""
 
     def __call__(self, look: Look, shown: Shown, /) -> Claim | None:
-        """Another state than what is shown so far, a doubt about it, or nothing; in a millisecond or so.
+        """Another state than the one so far, a doubt about it, or nothing; in a millisecond or so.
 
         `shown` is what screen, motion, foreground and kernel come to.  The claim is a guess of `Source.FORM`, with
         `Sign.LOOKS` or `Sign.DOUBTS`; no key follows from it.

@@ -1,6 +1,6 @@
 """What the kernel claims: whether anything reads the terminal, and how; and what the program in the foreground is.
 
-While nothing else of its program can go on, a read that blocks waits for sure, whatever it asks.  By itself that says
+While nothing else of its program can go on, a read that blocks waits for sure, whatever it asks.  Alone, that says
 nothing of what is asked: a verdict that is sure only by this (`Verdict.by_read`) is no reason to press a key.
 """
 

@@ -50,7 +50,7 @@ class Signal:
 
     @property
     def says(self) -> tuple[str | None, ...]:
-        """What it says, without when it was said."""
+        """What it says, without when it said so."""
         return (self.source, self.state, self.kind, self.words, self.stale)
 
     @property

@@ -78,7 +78,7 @@ def judged(
 def _decided(look: Look, classifier: Classifier | None) -> tuple[Claims, Outcome, Row]:
     """What each source claims, and what comes of it.
 
-    A classifier has learnt on top of what screen, kernel and foreground show, so it is told what they come to.
+    A classifier has learnt on top of what screen, kernel and foreground show, so it gets what they come to.
     """
     seen = (screen_claim(look), motion_claim(look), foreground_claim(look), kernel_claim(look))
     shown, row = decide(Claims(*seen))

@@ -127,7 +127,7 @@ class HangDetector:
 
     @property
     def tools(self) -> tuple[ProcessActivity, ...]:
-        """The processes that this turn started, as far as they must be told from those that the agent keeps."""
+        """The processes that this turn started, not those that the agent keeps."""
         return self._tools_of(self.seen, self.seen_at)
 
     def _tools_of(self, seen: ActivitySample | None, now: float) -> tuple[ProcessActivity, ...]:

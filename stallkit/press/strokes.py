@@ -453,7 +453,7 @@ def doubt_of_interrupt(verdict: Verdict, now: Snapshot, before: Snapshot) -> str
 
 
 def _doubt_of_composer(match: Match, now: Snapshot) -> str | None:
-    """Whether a draft may stand there, or something in the composer's place, where its agent has one."""
+    """Whether a draft may be in the composer, or something in its place, if its agent has one."""
     composers = {one.composer for one in match.pack.signatures if one.composer is not None}
     if not composers:
         return None

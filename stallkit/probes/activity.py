@@ -166,7 +166,7 @@ def sample(roots: Iterable[int], sockets: TcpSockets | None = None) -> Activity 
 
 @define
 class _Found:
-    """What was seen of the processes that were added."""
+    """What the processes that were added have done."""
 
     sockets: TcpSockets
     processes: dict[int, ProcessActivity] = field(factory=dict)

@@ -90,7 +90,7 @@ def probe(terminal: str | int, leader_pid: int, entry: Entry = ProcEntry, groups
 
 
 def _passes_on(facts: KernelFacts, inner: Stat) -> bool:
-    """Whether what holds a terminal shows it as its own: a relay does, and starts what is there with itself.
+    """Whether what holds a terminal shows it as its own: a relay does, and starts its program with itself.
 
     A program that began it long after its own start draws a screen of its own, and has a tool at work there.
     """
@@ -433,7 +433,7 @@ class Group:
 
 @frozen
 class _Found:
-    """What was seen of the processes that were added one by one."""
+    """The facts on the processes that were added one by one."""
 
     device: int
     members: list[Member] = field(factory=list)
@@ -455,7 +455,7 @@ class _Found:
         return bool(self._failures)
 
     def add(self, pid: int, group: int, entry: Entry, *, threads: bool = True) -> None:
-        """Look at one process, which may have ended by now."""
+        """Look at one process, which may have ended meanwhile."""
         try:
             with entry.of(pid) as process:
                 status = process.stat()

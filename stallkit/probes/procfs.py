@@ -254,7 +254,7 @@ class ProcEntry:
         """The file of the script that an interpreter or a shell runs, links followed; None if it is not known.
 
         A program may write over its command line, and change its directory: the line has to name this interpreter and a
-        file that is there, of the kind that such a one runs; of a relative path its last name alone is given.  No
+        file that exists, of the kind that it runs; of a relative path its last name alone is given.  No
         variable may have it run another one before.
         """
         script, javascript = script_path(self.words), interpreter in JAVASCRIPT

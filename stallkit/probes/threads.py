@@ -1,9 +1,9 @@
 """What a thread waits for, and whether all of a terminal's job stands in a read of that terminal.
 
-A thread's wait is told by the system call that it is in, or else by the kernel function in which it sleeps.  A program
+The system call that a thread is in shows what it waits for, or else the kernel function in which it sleeps.  A program
 that has a thread at the keyboard while another one sleeps, polls or asks the network goes on on its own, and does not
-stand: that all of a job stands proves that it waits for a line.  What was on a CPU between two looks is told by the
-kernel's counts of context switches, which anybody may read: CPU time comes in ticks, and misses what takes less.
+stand: that all of a job stands proves that it waits for a line.  The kernel's counts of context switches, which
+anybody may read, show what was on a CPU between two looks: CPU time comes in ticks, and misses what takes less.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ def standstill(
 def keys_alone(kernel: KernelFacts, settings: TtyFacts) -> bool | None:
     """Whether nothing but a key has what reads go on within `KEYS_ALONE_S`; None where who reads cannot be looked at.
 
-    A timer that is due later counts for nothing: Node.js has one of its own at most times.
+    A timer that ends later counts for nothing: Node.js has one of its own at most times.
     """
     if not kernel.readers or not kernel.complete or kernel.relay is not None:
         return None

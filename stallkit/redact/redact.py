@@ -4,7 +4,7 @@ It masks what looks like a credential, rather too much than too little, and keep
 to what leaves the program, never before detection.
 
 Secrets that are known by a word beside them (`password: ...`, `DB_PASS=...`, `--token ...`, in many languages) are
-found by the words as they stand.  What is around each is read with patterns that begin at it and reach a limited number
+found by the exact words.  What is around each is read with patterns that begin at it and reach a limited number
 of characters, so that the time is linear in the text.
 """
 

@@ -451,7 +451,7 @@ def asked_inside(snapshot: Snapshot) -> tuple[AskedInside, ...]:
 
 
 def prompt_line(words: str) -> str:
-    """A prompt as it is told: one line, without what is invisible, without secrets.
+    """A prompt as people see it: one line, without what is invisible, without secrets.
 
     >>> prompt_line("Password for 'https://me:hunter2secret@host.example': ")
     "Password for 'https://me:[redacted]@host.example':"

@@ -1,4 +1,4 @@
-"""In place of the real thing: `FakeClock`, time that passes by its own `sleep`; `StandIn`, a program with signals."""
+"""Instead of the real thing: `FakeClock`, time that passes by its own `sleep`; `StandIn`, a program with signals."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def _filled(signature: Signature, base: Screen, reading: Reading, name: str, con
 
 
 def _moved(rest: str, wider: int) -> str | None:
-    """What stands behind a content that is so much wider: the side of a box stays where it is, if there is room."""
+    """What stands behind a content that is so much wider: the side of a box keeps its place, if there is room."""
     side = rest.rstrip()[len(rest.rstrip().rstrip(SIDES)) :]
     if not side:
         return rest

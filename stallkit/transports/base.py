@@ -37,7 +37,7 @@ class Transport(Protocol):
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys, once, in the session that `seen` shows.
 
-        Raises KeysRefused, and sends nothing, where the session is a different one by now, accepts no keys or has moved
+        Raises KeysRefused, and sends nothing, if the session is a different one now, accepts no keys or has moved
         its cursor; SessionGone and TransportError as `capture` does.  Only `stallkit.press.gate` calls it.
         """
 

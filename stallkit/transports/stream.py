@@ -212,7 +212,7 @@ class StreamTransport(Closing):
         self._asked_at, self._reported_at = asked, self._clock()
 
     def _ask(self, pid: int) -> None:
-        """Take what the kernel of this machine knows, unless the number is another process's by now."""
+        """Take what the kernel of this machine knows, unless the number is another process's meanwhile."""
         asked, found = self._clock(), stat_of(pid)
         try:
             known = report(pid) if found is not None and found.started == self._born else None

@@ -235,14 +235,14 @@ class Answer:
 
 
 class DeferredCommand:
-    """A client that prints what `words` say, and carries out a last line only once it is told to finish.
+    """A client that prints what `words` say, and carries out a last line only at `finish`.
 
     A client takes milliseconds to start and to connect.  Here it has done so before the caller makes up its mind, and
     what is left to it is to pass on a brace.  The line is on its standard input, in braces, and tmux carries out
     nothing of it without the last one: not if the client ends before, nor if the caller does.  (Without braces, tmux
     3.3a reads a quote that is still open as closed.)
 
-    A context: a client that was not told to `finish` is killed, and nothing was carried out but `words`.  All of it has
+    A context: a client that did not `finish` is killed, and nothing was carried out but `words`.  All of it has
     `DEADLINE_S` from the start.  Raises as `Server.run` does.
     """
 

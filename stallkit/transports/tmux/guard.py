@@ -103,7 +103,7 @@ class PaneGuard:
         return 0.0 if activity is None else min(max(0.0, int(activity) + 1 - now), 1.0)
 
     def _may_be(self, number: int, row: str) -> bool:
-        """Whether a row that moves may be this one by now."""
+        """Whether a row that moves may be this one now."""
         begins, ends = self.moving.get(number, (row, ""))
         if number < self.first:
             return True

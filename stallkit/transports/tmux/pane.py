@@ -340,7 +340,7 @@ class TmuxTransport(Closing):
         return self._server.run(self.target, *commands)
 
     def _deferred(self, frame: Frame) -> DeferredCommand:
-        """A look, and then whatever it is told to do."""
+        """A look, and then a command that comes later."""
         self._check_open()
         words = [word for command in guarded_look(self._at, frame) for word in (";", *command)]
         return DeferredCommand(self._server, self.target, words[1:])
