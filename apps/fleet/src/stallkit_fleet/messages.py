@@ -107,7 +107,7 @@ class FleetEvent:
 
 @define
 class Seen:
-    """What a reader has seen: an event that is sent again, after however long, is told from a new one."""
+    """What a reader has seen, so that it knows an event that is sent again, after however long, from a new one."""
 
     _last: dict[tuple[str, str], tuple[str, int]] = Factory(dict)
 

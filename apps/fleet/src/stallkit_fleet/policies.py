@@ -36,7 +36,7 @@ class PolicyRefused(StallkitError):
 
 @frozen
 class PolicyVersion:
-    """One version as it stands in the bucket."""
+    """One version, as the bucket has it."""
 
     version: int
     text: str
@@ -62,7 +62,7 @@ class PolicyVersion:
             raise PolicyRefused(self.version, f"it is no policy: {getattr(error, 'why', error)}") from error
 
     def dumped(self) -> bytes:
-        """As it stands in the bucket, and in the file of the last good one."""
+        """As the bucket has it, and the file of the last good one."""
         return json.dumps({"format": FORMAT, **asdict(self)}).encode()
 
     @classmethod
@@ -106,7 +106,7 @@ def keep(found: PolicyVersion, public: str, file: Path) -> None:
 
 @frozen
 class Bounded(Policy):
-    """A policy of which only that is done which a ceiling would do as well; the rest is told to a person."""
+    """A policy that does only what a ceiling would do as well, and tells a person the rest."""
 
     ceiling: Policy = OBSERVE
 

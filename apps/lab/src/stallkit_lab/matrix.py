@@ -154,7 +154,7 @@ def _as_columns(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _print(rows: Sequence[Row]) -> None:
-    """A heading for each version of each program, and what was seen of it below; in a pipe a whole row each."""
+    """A heading for each version of each program, with its rows below; in a pipe a whole row each."""
     made = wide_console()
     if not made.is_terminal:
         for line in _as_columns(rows):

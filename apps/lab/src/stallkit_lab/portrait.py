@@ -1,8 +1,8 @@
 """``stallkit pack show``: one signature as a person meets it: how it looks, what tells it apart, what is pressed
 and why, where it was seen.
 
-Everything is taken from the pack and its examples, and tried with the engine that is given: nothing is said of a screen
-that nobody kept.
+Everything is taken from the pack and its examples, and tried with the engine that is given: a screen that
+nobody kept says nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Figures:
 
 @frozen
 class Portrait:
-    """What there is to say of one signature.
+    """What a person can see of one signature.
 
     `looks` are the rows of a hit, each with whether a clause holds on it; `seen` the programs and versions that its
     captures are of; `place` counts from 1 in the order of trial.

@@ -139,7 +139,7 @@ def serve(
     beside: Sequence[AbstractAsyncContextManager[None]] = (),
     more: Callable[[], Sequence[socket.socket]] | None = None,
 ) -> None:
-    """Answer until SIGTERM or SIGINT; whoever waits then is told to come again.
+    """Answer until SIGTERM or SIGINT; ask whoever waits then to come again.
 
     `ready` is called once it listens, `on_message` for each new message; `routes` and `beside` as in `application`.
     `more` gives sockets that were opened since, and is asked again and again.

@@ -2,7 +2,7 @@
 
 An answer to a prompt is claimed first, so that of two people one presses.  Then it looks again: if the prompt is gone,
 the item is cancelled and nothing is pressed; if anything that the person was shown differs, nothing is pressed either,
-and the item shows what is there now.
+and the item shows how it looks now.
 
 A notice that a hook filed has nobody who waits: its reply is kept, and typed into the agent's own, empty composer once
 it is at rest and keys go into its sandbox.  It is typed at most once: whoever types it says so before the first key,
@@ -59,9 +59,9 @@ Reach = Callable[[Item], Transport | None]  # the terminal of a notice's agent; 
 
 
 def type_kept(queue: Queue, item: Item, engine: Callable[[], Engine], reach: Reach) -> tuple[Item, str]:
-    """Type the reply to an item that is kept, where its agent is at rest; the item after it, and why that.
+    """Type the reply to an item that is kept, if its agent is at rest; the item after it, and why that.
 
-    Raises StoreError where it could not be written down what came of it.
+    Raises StoreError if the result could not be written down.
     """
     claim = claim_of(_TYPIST)
     try:
@@ -269,7 +269,7 @@ def not_answered(error: NotOpen) -> Answered:
 
 
 def _kept(done: Item, why: str) -> Answered:
-    """What is told of a reply that nobody waits for."""
+    """What a person hears of a reply that nobody waits for."""
     match done.delivery:
         case Delivery.TYPED:
             return Answered(Result.DONE, "typed into its composer", done)

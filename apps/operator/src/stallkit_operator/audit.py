@@ -69,8 +69,8 @@ class AuditLog:
         """Write one line, redacted: on return it is on the disk.
 
         `version`, `n`, `time`, `previous` and `torn` are the log's own.  Raises ValueError for an event that has one of
-        them, StoreError where it cannot be written, or where the log was cut or altered at its end: then whatever is to
-        be audited must not be done.
+        them, StoreError if it cannot be written, or if the log was cut or altered at its end: then whatever
+        needs the audit must not be done.
         """
         if taken := _OWN & event.keys():
             raise ValueError(f"an event has no {', '.join(sorted(taken))}: they are the log's own")

@@ -261,7 +261,7 @@ def application(
     """The ASGI application; `expires_s` is how long a message waits for its answer.
 
     `on_message` is called once for each message that is new, after it was written down; it must not block.  `routes`
-    are further ones, which see to it themselves who may use them, and `beside` runs as long as it.
+    are further ones, which check themselves who may use them, and `beside` runs as long as it.
     """
 
     async def notify(request: Request) -> Response:
@@ -333,7 +333,7 @@ def application(
 
 
 def told_of(item: Item, words: str) -> Event:
-    """What a person is told of a message, which may be the second one of an item."""
+    """What a person hears of a message, which may be the second one of an item."""
     return Event("escalation", item.session, {"what": "notice", "message": words, "item": item.id})
 
 

@@ -90,7 +90,7 @@ class Delivery(StrEnum):
 
 @frozen
 class Choice:
-    """One option: `id` is its number in the menu, from 1 on; `about` is what is said of it."""
+    """One option: `id` is its number in the menu, from 1 on; `about` describes it."""
 
     id: str
     name: str
@@ -242,7 +242,7 @@ class Item:
     def closed(
         self, state: ItemState, who: Who, now: float, text: str | None = None, other_lives: bool = False
     ) -> Self:
-        """It, over: first answer wins.  Raises NotOpen if it is over already, or waits for a secret.
+        """The item, closed: the first answer wins.  Raises NotOpen if it is over already, or waits for a secret.
 
         An item that asks for a secret can only go away (cancelled, expired) or be declined.  `other_lives`: its claim
         is somebody else's, whose answer is under way.

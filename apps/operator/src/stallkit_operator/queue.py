@@ -138,7 +138,7 @@ class Queue(Database):
             return _write(base, before, self._told(_bound(before, draft)))
 
     def told(self, id: int) -> Item:
-        """A person is told of it again, as it is.  Raises NoItem."""
+        """Note that a person hears of it again, unchanged.  Raises NoItem."""
         return self._change(id, self._told)
 
     def _told(self, item: Item) -> Item:
@@ -235,7 +235,7 @@ class Queue(Database):
         return self._change(id, lambda item: item.let_go(claim))
 
     def rebind(self, id: int, claim: Claim, draft: Draft) -> Item:
-        """Leave it open, bound to how the same prompt looks now: what was seen is no longer what is there."""
+        """Leave it open, bound to how the same prompt looks now: it changed after it was seen."""
         return self._change(id, lambda item: _bound(item.let_go(claim), draft) if item.open else item)
 
     def kept(self) -> list[Item]:
@@ -249,7 +249,7 @@ class Queue(Database):
         return self._change(id, lambda item: item.typing(claim, _lives(item.claim))).claim == claim
 
     def typed(self, id: int, claim: Claim, delivery: Delivery) -> Item:
-        """What came of it.  Raises NoItem."""
+        """Note whether its reply was typed.  Raises NoItem."""
         return self._change(id, lambda item: item.typed(claim, delivery))
 
     def gone(self, id: int, by: str) -> Item:

@@ -1,4 +1,4 @@
-"""What a supervisor escalates goes into the queue before anybody is told, and out of it when it is over.
+"""What a supervisor escalates goes into the queue before anybody hears of it, and out of it when it is over.
 
 An item is bound to the session, to its prompt, and to every character of it: the rows of a dialog of one program that
 was wholly recognised, else the whole screen, of which a few rows are kept and shown.
@@ -43,7 +43,7 @@ _KINDS = {
 
 
 def draft_of(target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, screen: bool = False) -> Draft:
-    """The item of what a person is told of this look; `subject` is what it is, as `subject_of` gives it.
+    """The item of what a person hears of this look; `subject` is what it is, as `subject_of` gives it.
 
     It holds the rows of the prompt alone, or the whole `screen`; an answer is bound to the same either way.
     """
@@ -154,7 +154,7 @@ class Filing:
         return Filed(item.about, what, kind, item.identity, item.created, item.told, told_at, item.open)
 
     def file(self, target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, since: float) -> int:
-        """The number of what a person is about to be told; it is on the disk.  Raises StoreError."""
+        """The number of what a person hears of next; it is on the disk.  Raises StoreError."""
         draft = evolve(draft_of(target, subject, verdict, seen, self._screens), server=self._server, since=since)
         for item in self._open.get(target, {}).values():
             same = (item.about, item.identity, item.action) == (draft.about, draft.identity, draft.action)
@@ -182,7 +182,7 @@ class Filing:
     def look(
         self, target: str, subject: NoticeSubject | None, verdict: Verdict, seen: Snapshot, by: str | None
     ) -> None:
-        """Cancel what a look shows no more; `subject` is what there is to tell of it.  Raises StoreError."""
+        """Cancel what a look no longer shows; `subject` is what it has to tell.  Raises StoreError."""
         held = self._open.get(target)
         if not held or (subject is None and verdict.certainty is not Certainty.SURE):
             return

@@ -62,7 +62,7 @@ def sourced(path: str, argv: Sequence[str]) -> list[str]:
 
 
 def on_descriptor(path: str, argv: Sequence[str]) -> list[str]:
-    """The command that becomes `argv`, with what is there on `DESCRIPTOR`."""
+    """The command that becomes `argv`, with that file on `DESCRIPTOR`."""
     return ["sh", "-c", f'exec {DESCRIPTOR}<"$0" && exec "$@"', path, *argv]
 
 

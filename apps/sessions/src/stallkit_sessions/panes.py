@@ -178,7 +178,7 @@ def find(identifier: str, options: Options) -> tuple[str, int | None] | None:
 def remove(session: TmuxSession) -> bool:
     """Remove the pane of a session, and with its last pane the tmux session; whether it existed.
 
-    Panes that a user opened beside it stay, and so does another session that has its name or pane by now.  A program
+    Panes that a user opened beside it stay, and so does another session that has since got its name or pane.  A program
     that still runs in it loses its terminal, so it should be ended first.  Raises TransportError where looking failed;
     then nothing is removed later.
     """

@@ -21,7 +21,7 @@ def resume_command(command: Sequence[str], agent: Agent, session_id: str | None)
     """The command that goes on with a session of an agent, from the one that started it; None if that is unknown.
 
     `session_id` comes from the agent itself (`session_of`, `session_shown`).  The options of the first start are kept,
-    what it was told to do is not.  None as well for a command line with an option that is not known, and for another
+    its task is not.  None as well for a command line with an option that is not known, and for another
     program.
 
     >>> from stallkit.detect.agent import Process

@@ -1,6 +1,6 @@
 """What a manifest becomes for its container runtime: the mounts, variables and network of one sandbox, and no more.
 
-Every source is resolved and held against `private_places` when the sandbox starts.  None may lie where a sandbox can
+Every source is resolved and compared with `private_places` when the sandbox starts.  None may lie where a sandbox can
 write: another start of it, also a supervisor's, would follow the link that it laid there meanwhile.
 """
 
@@ -38,7 +38,7 @@ _SOCKETS = ("/run/docker.sock", "/run/podman", "/run/containerd", "/run/dbus", "
 
 @frozen
 class Place:
-    """One such place, with its links resolved, and what lies there."""
+    """One private place, with its links resolved, and what lies there."""
 
     path: Path
     what: str
@@ -196,7 +196,7 @@ def _check(manifest: Manifest, tmux_socket: str | None, writable: Sequence[str])
 
 
 def _is_known(key: str, path: str) -> bool:
-    """Whether it is what it is said to be, so that it may also be hidden: a program, or a skill."""
+    """Whether it is what its key says, so that it may also be hidden: a program, or a skill."""
     if key == "tools":
         return Path(path).is_file() and os.access(path, os.X_OK)
     return key == "skills" and Path(path, "SKILL.md").is_file()
@@ -238,7 +238,7 @@ def _inside(manifest: Manifest) -> dict[str, int]:
 
 
 def _address(address: str, inside: Mapping[str, int]) -> str:
-    """Of a proxy, as the sandbox is told it."""
+    """Of a proxy, as the sandbox knows it."""
     url = urlsplit(address)
     return url._replace(netloc=f"127.0.0.1:{inside[address]}").geturl() if address in inside else address
 

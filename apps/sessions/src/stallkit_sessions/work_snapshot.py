@@ -103,9 +103,9 @@ class Store:
             raise SnapshotFailed(remote, f"{ref} is {found[0][:12]} there, not {snapshot.commit[:12]}")
 
     def restore(self, ref: str, snapshot: WorkSnapshot, remote: str, branch: str | None) -> int:
-        """Write what is missing of it in the directory, and nothing over what is there; returns how many files.
+        """Write what is missing of it in the directory, and over no other file; returns how many files.
 
-        Where the directory or its repository is gone, both are made again, on that branch.
+        If the directory or its repository is gone, both are made again, on that branch.
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -499,7 +499,7 @@ class SafeDir:
 
     @contextmanager
     def opened(self, name: bytes) -> Iterator[IO[bytes]]:
-        """A plain file, to be read.  Raises OSError, ValueError if it is none by now."""
+        """A plain file, to be read.  Raises OSError, ValueError if it no longer is one."""
         folder, last = self._folder(name)
         try:
             handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)

@@ -1,7 +1,7 @@
 """The one process that reads what many panes print, passes on what their programs report of themselves, drops the rest.
 
 It is a process of its own so that a supervisor that is stopped or busy makes no tmux server keep what is printed, and
-so that nothing is left behind where one is killed: then it gives tmux the last words that it was told for each pane
+so that nothing is left behind if one is killed: then it gives tmux the last words that it got for each pane
 that is still its own, and ends.
 
 Panes come as datagrams at a socket: a number, and with it the pipe (`hand_over`).  Standard input and output is the
@@ -67,7 +67,7 @@ class Collector:
                 return
 
     def last_words(self) -> list[bytes]:
-        """What tmux must be told of the panes whose pipe is still ours, and in any case."""
+        """What tmux must hear of the panes whose pipe is still ours, and in any case."""
         over = {descriptor for descriptor, events in self._ready.poll(0) if events & select.POLLHUP}
         numbers = [0, *(pane.number for descriptor, pane in self._panes.items() if descriptor not in over)]
         return [self._words[number] for number in numbers if number in self._words]

@@ -26,14 +26,14 @@ class Filed:
 
 
 class Escalations(Protocol):
-    """Files what a person is told of, and takes back what is over.  Its methods raise StoreError, and are quick."""
+    """Files what a person hears of, and takes back what is over.  Its methods raise StoreError, and are quick."""
 
     def filed(self, target: str) -> Filed | None:
         """What an earlier supervisor told of a session, and did not see the end of; the latest."""
         ...
 
     def file(self, target: str, subject: NoticeSubject, verdict: Verdict, seen: Snapshot, since: float) -> int:
-        """The number of what a person is about to be told, there `since`; it is on the disk on return."""
+        """The number of what a person hears of next, there `since`; it is on the disk on return."""
         ...
 
     def answered(self, target: str) -> str | None:

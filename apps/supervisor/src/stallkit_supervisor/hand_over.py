@@ -1,7 +1,7 @@
-"""The script that a pane's output is piped into where a collector listens: it hands the pipe over, and ends.
+"""The script that a pane's output is piped into if a collector listens: it hands the pipe over, and ends.
 
 The tmux server runs it, so without our environment, with the folder of the collector's socket and the number under
-which the collector is told to expect the pane.  After that a pane that is listened to needs no process.
+which the collector expects the pane.  After that a pane that is listened to needs no process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An event log as it was written, and what its events add up to: who needed what, for how long, who answered.
 
 A log is read with the files that it was rotated into, oldest first.  A *wait* is the time in which a session needed
-somebody: it begins where a person was told, with the time since when the prompt is there, and ends where the log says
+somebody: it begins when a person hears of it, with the time since when it is there, and ends when the log says
 that it went away.  Logs of versions that did not say so are read by what the session showed next; who answered is then
 unknown.
 """

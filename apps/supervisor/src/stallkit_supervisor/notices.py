@@ -1,4 +1,4 @@
-"""What a person is told of a session, in words: that it waits, asks, failed, ended, and that this is over.  Pure."""
+"""What a person hears of a session, in words: that it waits, asks, failed, ended, and that this is over.  Pure."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _tries(state: SessionState, decision: Decision, config: WatchConfig) -> bool
 
 
 def over(state: SessionState, now: float, config: WatchConfig) -> tuple[Emit, ...]:
-    """That what was told of a session is over: another one has its name, or it is gone."""
+    """That what a person heard of a session is over: another one has its name, or it is gone."""
     _, says = on_subject(state.notice.notification, None, now, config.notify, works=True)
     return tuple(_over(one, state, gone=True) for one in says if isinstance(one, Cleared))
 
@@ -189,7 +189,7 @@ _BY_ITSELF = {
 
 
 def _reason(subject: NoticeSubject, state: SessionState, tick: Tick) -> str:
-    """Why a person is told, and when the policy does something about it."""
+    """Why a person hears of it, and when the policy does something about it."""
     decision, now, config = tick.decision, tick.now, tick.config
     if state.halt.halted is not None:
         return f"it is left alone: {state.halt.halted}"

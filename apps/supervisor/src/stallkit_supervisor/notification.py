@@ -1,4 +1,4 @@
-"""What a person may have to be told of a session, and when: soon, once, again later, and that it is over.  Pure.
+"""What a person may have to hear of a session, and when: soon, once, again later, and that it is over.  Pure.
 
 A prompt is known by its signature and its rows, except what moves on them: glyphs that turn or blink, counters,
 clocks, percentages, countdowns.
@@ -29,7 +29,7 @@ from stallkit.settings import seconds
 
 
 class Need(StrEnum):
-    """What a person is told of."""
+    """What a person hears of."""
 
     WAITS = "waits"  # for a key or a text
     ASKS = "asks"  # its turn ended with a question
@@ -91,7 +91,7 @@ _MOST = 2_000  # characters of the words
 
 @frozen
 class NoticeSubject:
-    """What a person may be told of; two are equal if need, source and words are.
+    """What a person may hear of; two are equal if need, source and words are.
 
     `words` are without what moves, and not redacted.  `sure`, `message` and what is known of its numbers are of one
     look: `changed` are the places of those that fell since the look before it, counted from the first; one that
@@ -141,7 +141,7 @@ class NoticeSubject:
 
 
 def subject_of(verdict: Verdict) -> NoticeSubject | None:
-    """What there is to tell of this look; None if it works."""
+    """What this look has to tell; None if it works."""
     if verdict.inside is not None and verdict.state is State.WORKING:
         return NoticeSubject(Need.WAITS, "askpass", _still(verdict.inside), message=verdict.inside)
     if verdict.hung is not None:
@@ -234,10 +234,10 @@ def _each(holder: object, attribute: Attribute[Any], given: Mapping[str, float])
 
 @frozen
 class Notify:
-    """How soon a person is told, in seconds since it appeared; raises ValueError for an invalid time.
+    """How soon a person hears of it, in seconds since it appeared; raises ValueError for an invalid time.
 
     `after_s` has an entry for what differs from the default (`AFTER_S`, `NOTIFY_AFTER_S`), such as ``{"failed": 0}``;
-    `maybe_s` is for what is not sure, `remind_s` until it is told again, None for never.
+    `maybe_s` is for what is not sure, `remind_s` until the reminder, None for never.
     """
 
     after_s: Mapping[str, float] = field(factory=dict, validator=_each, hash=False)
@@ -262,7 +262,7 @@ class Tell:
 
 @frozen
 class Cleared:
-    """It is over, after `waited_s`; `told`: a person was told of it; `answered`: stallkit pressed a key at it.
+    """It is over, after `waited_s`; `told`: a person heard of it; `answered`: stallkit pressed a key at it.
 
     `over`: that key is known to have ended it.
     """
@@ -276,10 +276,10 @@ class Cleared:
 
 @frozen
 class Notification:
-    """What there is to tell of a session, since when, and how often it was told.
+    """What to tell a person of a session, since when, and how often they heard it.
 
     `appeared` is when this very prompt was first seen, `began` when the first one without a gap was: of prompts that
-    follow each other faster than they are told, one is told in time anyway.
+    follow each other too fast for a notice each, a person hears of one in time anyway.
     """
 
     subject: NoticeSubject
@@ -317,8 +317,8 @@ def on_subject(
 ) -> tuple[Notification | None, tuple[Tell | Cleared, ...]]:
     """What is known after a look that showed this subject, as its `after` gives it, and what to say, in order.
 
-    `works`: without a subject, it surely works, so that what was there is over.  What is there stays there while a look
-    is doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done
+    `works`: without a subject, it surely works, so that the old one is over.  A subject stays while a look is
+    doubtful, for `GONE_S`, and what is tried again while it is tried, for `BACK_S`.  `busy`: something is being done
     about it, which may take until `BUSY_S`.
     `said`: this look leads to a notice of another kind, which is enough.
     """
@@ -365,7 +365,7 @@ def _told(
 
 
 def _cleared(at: Notification, now: float) -> tuple[Cleared, ...]:
-    """That it is over, where somebody may have waited for it: a doubtful look that nobody was told of was nothing."""
+    """That it is over, if somebody may have waited for it: a doubtful look that nobody heard of was nothing."""
     waited = (at.sure or at.told) and not (at.key and at.silent)
     if not waited or at.subject.need is Need.DONE:
         return ()

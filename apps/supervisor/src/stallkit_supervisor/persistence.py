@@ -169,7 +169,7 @@ class Persistence:
             self.bus.say("loop", target, {})
 
     def restarts(self, watched: Watched) -> None:
-        """Note whether the next identity goes on with its counts: a restart is due, or was cancelled."""
+        """Note whether the next identity goes on with its counts: a restart comes, or was cancelled."""
         target, state = watched.target, watched.state
         identity = None if state.adopts else state.identity
         self.bus.keep(lambda store: store.belongs(target, identity))

@@ -44,7 +44,7 @@ def opened(
     """A supervisor with everything that the settings name; `stack` closes what was opened.
 
     `tell` is called with failures to deliver events; `tmux` is the server whose clients see notices; `escalations`
-    files what a person is told of.  Raises ConfigError, StallkitError, ValueError.
+    files what a person hears of.  Raises ConfigError, StallkitError, ValueError.
     """
     events = settings.events
     file = Path(events.file).expanduser() if events.file else None

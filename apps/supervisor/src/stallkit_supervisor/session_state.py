@@ -178,7 +178,7 @@ Step = Perform | Emit | Halt | Loop
 
 @frozen
 class Tick:
-    """One look at a session: what it showed, what a person may be told of, and what its policy decides."""
+    """One look at a session: what it showed, what a person may hear of, and what its policy decides."""
 
     verdict: Verdict
     snapshot: Snapshot
@@ -233,7 +233,7 @@ class HaltState:
 
 @frozen
 class NoticeState:
-    """What a person is told of, and of whom."""
+    """What a person hears of, and of which agent."""
 
     notification: Notification | None = None
     agent: str | None = None  # the latest agent that ran in it

@@ -31,7 +31,7 @@ from stallkit_supervisor.session_state import RecoveryCommands, Schedule, WatchC
 
 @frozen
 class WatchSettings(LookSettings):
-    """``[watch]``: which sessions, how often, which panes are listened to, and how soon a person is told."""
+    """``[watch]``: which sessions, how often, which panes are listened to, and how soon a person hears."""
 
     targets: list[str] = field(factory=list)
     all: bool = False
@@ -52,7 +52,7 @@ class WatchSettings(LookSettings):
 
     @property
     def notify(self) -> Notify:
-        """How soon a person is told."""
+        """How soon a person hears of it."""
         return Notify(self.notify_after_s, self.maybe_after_s, self.remind_after_s or None)
 
 
@@ -151,7 +151,7 @@ class Settings(settings.Settings):
         return RecoveryCommands(tuple(self.restart.command), Keys.parse(self.quota.keys))
 
     def channels(self, tmux: Options) -> Channels:
-        """The places where people are told; `tmux` is the server whose clients see messages."""
+        """The places that tell people; `tmux` is the server whose clients see messages."""
         events = self.events
         return Channels(events.exec, events.webhook, events.cloudevents, self.notify, tmux)
 

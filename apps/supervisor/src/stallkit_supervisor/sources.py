@@ -189,7 +189,7 @@ class _Pane:
 class FleetSource:
     """Panes of the tmux server that `options` name: those of `targets`, or every one, by session, window and pane.
 
-    `server` is what people call it, `socket` where it is; `nudged` returns once a pane gave a reason to look at once.
+    `server` is what people call it, `socket` its place; `nudged` returns once a pane gave a reason to look at once.
     """
 
     def __init__(

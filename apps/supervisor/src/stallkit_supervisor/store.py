@@ -55,7 +55,7 @@ class Recovery:
 
 @frozen
 class Muted:
-    """Since when a person wants no notices of a session, and until when; None: until what is there then is over."""
+    """Since when a person wants no notices of a session, and until when; None: until what it shows then is over."""
 
     since: float
     until: float | None
@@ -266,7 +266,7 @@ class Store(Database):
         return Waiting(row["waits_since"], row["free_at"]) if row and row["waits_since"] is not None else None
 
     def mute(self, session: str, until: float | None = None) -> None:
-        """Note that a person wants no notices of it, until then by the wall clock, or of what is there now."""
+        """Note that a person wants no notices of it, until then by the wall clock, or of what it shows now."""
         self._set(session, muted_at=time.time(), muted_until=until)
 
     def unmute(self, session: str) -> None:

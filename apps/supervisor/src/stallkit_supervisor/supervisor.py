@@ -80,7 +80,7 @@ class Supervisor:
         escalations: Escalations | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`targets` is one such as ``tmux:NAME``, or several.
+        """`targets` is one, like ``tmux:NAME``, or several.
 
         Raises ValueError for an invalid target or an unknown profile, TypeError for what is no target, PackError where
         no pack is installed.
@@ -230,7 +230,7 @@ class Supervisor:
         self._kept(lambda kept: kept.only(identities))
 
     def _incident(self, source: Source, sightings: Sequence[SourceLook]) -> str | None:
-        """The number of the end of a server, which is told instead of those of its sessions."""
+        """The number of the end of a server, reported instead of those of its sessions."""
         if not isinstance(source, FleetSource):
             return None
         found = {one.target: one.found for one in sightings if isinstance(one.found, SessionGone)}
@@ -318,7 +318,7 @@ class Supervisor:
             return None
 
     def _filed(self, watched: Watched) -> dict[str, int]:
-        """The number under which a person can answer what they are about to be told, if that is kept."""
+        """The number under which a person can answer what they hear of next, if that is kept."""
         told, verdict, seen = watched.state.notice.notification, watched.verdict, watched.snapshot
         if told is None or verdict is None or seen is None:
             return {}
@@ -327,7 +327,7 @@ class Supervisor:
         return {} if number is None else {"item": number}
 
     def _over(self, watched: Watched, cleared: Emit, more: Mapping[str, Any] = {}) -> str:  # never changed
-        """Report that what a person was told of is over, and return how it came to that."""
+        """Report that what a person heard of is over, and return how it came to that."""
         by = self._kept(lambda kept: kept.answered(watched.target)) or str(cleared.facts["by"])
         by = ClearedBy.ITSELF if by == ClearedBy.TYPED and watched.untouched else by
         watched.answered_at = None if by in (ClearedBy.ITSELF, ClearedBy.GONE) else self._clock()

@@ -205,7 +205,7 @@ class Watched:
         self.snapshot, self.verdict, self._watchdog = gone, judge(Detection(screen), gone), None
 
     def over(self, now: float, config: WatchConfig) -> tuple[Emit, ...]:
-        """That what a person was told of it is over, as it is gone."""
+        """That what a person heard of it is over, as it is gone."""
         said = over(self.state, now, config)
         self._knows(None)
         return said
@@ -329,7 +329,7 @@ class Watched:
         return need or ("limit" if self.state.quota.waits else None)
 
     def _history(self) -> dict[str, Any] | None:
-        """What a person is told of, since when it is there, at how many looks it was, and whether it was answered."""
+        """What a person hears of, since when it is there, at how many looks it was, and whether it was answered."""
         told = self.state.notice.notification
         if told is None or told.subject.need is Need.DONE or self.looked_at is None:
             return None
@@ -392,7 +392,7 @@ def _read_at(seen: Snapshot | None) -> float | None:
 
 
 def _is_settled(before: SessionState, after: SessionState) -> bool:
-    """Whether a look changed nothing but how often that was seen which a person has been told of."""
+    """Whether a look changed nothing but how often it saw what a person has heard of."""
     was, is_now = before.notice.notification, after.notice.notification
     if was is not None and is_now is not None and was.told == is_now.told > 0 and was.subject == is_now.subject:
         after = evolve(after, notice=evolve(after.notice, notification=was))

@@ -1,4 +1,4 @@
-"""What a screen is told to be by its form, where no signature of its own program knows it.
+"""What a screen is by its form, if no signature of its own program knows it.
 
 Signatures of form are written by hand, and few; a regression that has learnt from labelled screens of many programs
 sees what they do not.  It is a guess: never sure, so that no key follows from it.
@@ -35,7 +35,7 @@ _SECRET = 0.3  # a wrong guess must not turn a secret into text
 
 
 def form_claim(look: Look, shown: Shown, regression: Regression | None = None) -> Claim | None:
-    """Another state than what is shown so far, or a doubt about it; `regression` is the shipped one, or another.
+    """Another state than the one so far, or a doubt about it; `regression` is the shipped one, or another.
 
     None where more than the form is known.
     """
@@ -59,7 +59,7 @@ def form_claim(look: Look, shown: Shown, regression: Regression | None = None) -
 
 
 def asked(look: Look, shown: Shown) -> frozenset[str]:
-    """The features by which a look is told; none where more than its form is known."""
+    """The features by which a look is judged; none if more than its form is known."""
     if _is_settled(shown, look.snapshot, look.facts):
         return frozenset()
     return features(look.snapshot, shown, look.facts.rests)

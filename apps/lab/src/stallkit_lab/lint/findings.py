@@ -43,7 +43,7 @@ class Code:
 
     @property
     def page(self) -> str:
-        """Where it is explained, from the root of the repository."""
+        """The page that explains it, from the root of the repository."""
         anchor = re.sub(r"[^\w -]", "", f"{self.id} {self.title}".lower()).replace(" ", "-")
         return f"{_PAGE}#{anchor}"
 

@@ -106,7 +106,7 @@ class StreamMask:
         self._key: int | None = None  # the beginning of an unended private key, counted from the held text
 
     def feed(self, at: float, code: str, data: str) -> Iterator[tuple[float, str, str]]:
-        """Take an event; return the events that can be released by now."""
+        """Take an event; return the events that can be released then."""
         self._held.append((at, code, data))
         if code == OUTPUT:
             self._size += len(data)
@@ -203,7 +203,7 @@ def _open_key(text: str, key: int | None) -> int | None:
 
 
 def _within(changes: list[Change], index: int, start: int, end: int) -> Iterator[Change]:
-    """The changes to a part of the text.  Masked cells stay where they are; a control string goes to its first part."""
+    """The changes to a part of the text.  Masked cells keep their places; a control string goes to its first part."""
     while index < len(changes) and changes[index][0] < end:
         first, last, instead = changes[index]
         whole = start <= first and last <= end

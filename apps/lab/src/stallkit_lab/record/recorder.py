@@ -396,7 +396,7 @@ class PaneRecorder(TmuxTransport):
                 listener.ready()
 
     def _read(self, recording: RecordingWriter) -> bool:
-        """Read what there is; False where there is nothing."""
+        """Read what has come; False if nothing has."""
         try:
             data = os.read(self._from, 1 << 20)
         except BlockingIOError:

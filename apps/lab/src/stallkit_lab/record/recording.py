@@ -255,7 +255,7 @@ class RecordingWriter:
 
     @property
     def look_at(self) -> float:
-        """The time when facts are due, on the clock."""
+        """When to look for facts next, on the clock."""
         extra = max(0, self._looks - len(_LOOKS_S) + 1)
         return self._printed + _LOOKS_S[min(self._looks, len(_LOOKS_S) - 1)] + extra
 

@@ -302,7 +302,7 @@ def _text(path: Path) -> str:
 
 
 def _started(sandbox: Sandbox, session: Session) -> Iterator[str]:
-    """What a person is told of a sandbox that just started."""
+    """What a person hears of a sandbox that just started."""
     name = sandbox.name
     ports = f", ports {' '.join(map(str, session.ports))}" if session.ports else ""
     sealed = "sealed: no key goes in" if session.sealed else "interactive: keys go in"

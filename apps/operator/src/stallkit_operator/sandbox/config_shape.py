@@ -88,7 +88,7 @@ def _shaped(text: str, numbers: dict[str, int]) -> str:
 
 
 def _masks(text: str, numbers: dict[str, int]) -> str:
-    """In place of a secret; rows stay rows."""
+    """Marks instead of secrets; rows stay rows."""
     rows = text.split("\n")
     return "\n".join(_mask(row.strip(), numbers) if row.strip() else row for row in rows)
 

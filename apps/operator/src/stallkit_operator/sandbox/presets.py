@@ -1,6 +1,6 @@
 """The proxies of each sandbox, and what an edit needs of one: what is made of a text, the check, the reload, the probe.
 
-`proxies.toml` says where they are, and how each is checked, reloaded and asked:
+`proxies.toml` names them, and says how each is checked, reloaded and asked:
 
     [web.routes]                            # the credential proxy of the sandbox web
     preset = "nginx"
@@ -369,7 +369,7 @@ class Nginx(Preset):
         self.try_all(lambda route: self._answers(route, digest), new)
 
     def _workers(self) -> list[int]:
-        """Those that run; none where nginx does not, which its `restart` may mend."""
+        """Those that run; none if nginx does not, which its `restart` may fix."""
         try:
             master = self.pid()
         except RemedyFailed:

@@ -74,9 +74,9 @@ class Runner:
     audit: Callable[[Mapping[str, Any]], object] = field(default=lambda event: None)
 
     def rebuild(self, name: str) -> Rebuilt:
-        """Go on with the rebuild of that sandbox that was approved; what came of it is audited.
+        """Go on with the rebuild of that sandbox that was approved, and audit the result.
 
-        Raises StallkitError where none is under way, or another process does it; StoreError where a row cannot be
+        Raises StallkitError if none is under way, or another process does it; StoreError if a row cannot be
         written: then it goes on later.
         """
         lock = home_of(name) / "rebuild.lock"

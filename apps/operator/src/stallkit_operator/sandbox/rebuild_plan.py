@@ -1,4 +1,4 @@
-"""A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, what is told.
+"""A rebuild before and while it is done: the decision, the steps in order, what each failure leads to, the reports.
 
 A person writes the change of a manifest; what an agent asks for is shown beside it and never applied on its own.  Both
 answers, yes and no, are audited before they have an effect.

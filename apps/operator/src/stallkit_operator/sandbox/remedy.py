@@ -52,7 +52,7 @@ class RemedyFiles:
                 _beside(path, "check").unlink(missing_ok=True)
 
     def replace(self, texts: Mapping[Path, str]) -> None:
-        """Keep what is there, then replace it.  Raises OSError."""
+        """Keep the old texts, then replace them.  Raises OSError."""
         for path in self.paths:
             kept = path.read_bytes() if path.exists() else _ABSENT
             _write(_beside(path, "new"), kept, path)
@@ -64,7 +64,7 @@ class RemedyFiles:
         self._sync()
 
     def put_back(self) -> None:
-        """What was there is there again, as far as it was kept.  Raises OSError."""
+        """Put the old texts back, as far as they were kept.  Raises OSError."""
         for path in self.paths:
             kept = _beside(path, "before")
             if not kept.exists():
@@ -234,7 +234,7 @@ class Remedy:
             return _Run(self, edit, now).to_its_end()
 
     def _whole(self) -> str:
-        """What is there, after what a killed edit left is put back."""
+        """Its text, after what a killed edit left is put back."""
         if self.files.cut_off:
             self._put_back()
         try:

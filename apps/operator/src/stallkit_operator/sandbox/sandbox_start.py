@@ -179,7 +179,7 @@ LOOK_S = 5.0  # for git to say which branch a directory is on
 
 @frozen
 class Start:
-    """How a sandbox must be started: by whom and why, and where its terminal is."""
+    """How a sandbox must be started: who starts it and why, and where its terminal is."""
 
     by: str
     why: str = "started"

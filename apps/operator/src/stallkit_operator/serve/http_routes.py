@@ -33,7 +33,7 @@ _ERRORS = {
 
 
 def routes(services: Services, gate: Gate) -> list[Route]:
-    """``POST /rpc`` and ``GET /rpc/openapi.json``, for whom the gate lets in."""
+    """``POST /rpc`` and ``GET /rpc/openapi.json``, for whoever passes the gate."""
 
     async def rpc(request: Request) -> Response:
         name = gate.sandbox(request)

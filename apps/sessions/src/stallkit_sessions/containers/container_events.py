@@ -143,9 +143,9 @@ class Started(ContainerEvent):
 
 @frozen
 class Died(ContainerEvent):
-    """Its program ended.  `code` is what the runtime wrote; None where it wrote none.
+    """Its program ended.  `code` is what the runtime wrote; None if it wrote none.
 
-    podman 4 leaves out a 0, which then cannot be told from *unknown*; 255 may be a runtime's *unknown* (`weigh`).
+    podman 4 leaves out a 0, which then looks like *unknown*; 255 may be a runtime's *unknown* (`weigh`).
     """
 
     code: int | None = None

@@ -3,8 +3,8 @@
 It outlives the command that started it.  During a wait, lines of progress come before the answer.  When the run has
 ended, its result is a file beside the socket.
 
-dpkg and apt say by their status descriptor what they ask: which configuration file, changed by whom.  They write a line
-there when they ask, and another one when they go on; the report ends with that.
+dpkg and apt say by their status descriptor what they ask: which configuration file, and who changed it.  They
+write a line there when they ask, and another one when they go on; the report ends with that.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class Run:
             self._finish(lambda future: future.set_exception(failed))
 
     def _pause(self) -> None:
-        """Wait until there is output or a request, or a look is due; takes the output."""
+        """Wait until output, a request or the time of a look comes; takes the output."""
         terminal, ready = self._process.transport, select.poll()
         with self._lock:
             until = min([self._process.due, *(limits.deadline for limits, _ in self._waiters)])

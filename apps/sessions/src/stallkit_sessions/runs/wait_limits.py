@@ -146,7 +146,7 @@ class QuietNotifier:
     told: frozenset[tuple[int, RunStatus]] = frozenset()
 
     def notice(self, observation: Observation, now: float) -> Finish | None:
-        """The notice that is due now, that it waits or that it may; or None."""
+        """The notice to give now, that it waits or that it may; or None."""
         finish = needs(observation) if observation.alive else None
         if finish is None and observation.alive and observation.quiet_s >= self.window_s:
             finish = Finish(RunStatus.MAYBE, f"nothing new for {self.window_s:g} s; it may be waiting for input")

@@ -189,7 +189,7 @@ def _now(one: SessionReport, now: float) -> str:
 
 
 def _answered(one: SessionReport) -> Counter[str]:
-    """How many waits were answered by whom, and prompts by stallkit before anybody was told."""
+    """How many waits each one answered, with the prompts that stallkit answered before anybody heard of them."""
     found = Counter(wait.by for wait in one.waits if wait.until is not None and wait.by)
     found["stallkit"] = max(found["stallkit"], one.pressed)
     return +found

@@ -266,7 +266,7 @@ def list_incidents(target: str | None, limit: int, as_json: bool) -> None:
 
 
 def told_of(facts: Mapping[str, Any]) -> str:
-    """What a person is told of an incident: why, and what it was about."""
+    """What a person hears of an incident: why, and what it was about."""
     said = [str(facts["why"])] if facts.get("why") else []
     for name in _TOLD:
         if (value := facts.get(name)) not in (None, "", []):

@@ -1,4 +1,4 @@
-"""``stallkit watch``: many sessions at once, also as a service; ``config notify``: a test of where people are told."""
+"""``stallkit watch``: many sessions at once, also as a service; ``config notify``: a test of where people hear."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def notify_command(
 
 
 def _told(chosen: Channels) -> list[dict[str, Any]]:
-    """Each place, whether it was told, and what happened."""
+    """Each place, whether the test reached it, and what happened."""
     rows = []
     for channel in channels_of(chosen):
         try:

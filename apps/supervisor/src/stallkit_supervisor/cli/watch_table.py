@@ -41,7 +41,7 @@ def still_s(row: Mapping[str, Any], now: float) -> float | None:
 
 
 def noted(row: Mapping[str, Any], target: str) -> str:
-    """Why it is not as it should be, or what a person is told of; mostly nothing."""
+    """Why it is not as it should be, or what a person hears of; mostly nothing."""
     if row["halted"]:
         return f"halted: {row['halted']}; to go on: stallkit stuck release {target}"
     held = f"held by {row['held']}" if row.get("held") else ""  # an older store has no such note
@@ -158,7 +158,7 @@ class LiveRows:
         self._live.stop()
 
     def draw(self, room: int) -> tuple[Table, str]:
-        """The table, of at most so many rows, and what is said below it."""
+        """The table, of at most so many rows, and the words below it."""
         raise NotImplementedError
 
     def add(self, at: datetime, *parts: object) -> None:
@@ -189,7 +189,7 @@ class LiveTable(LiveRows):
         self._supervisor = supervisor
 
     def event(self, event: Event) -> None:
-        """Show an event; what a look found is in the table already, and what nobody was told of needs no end."""
+        """Show an event; what a look found is in the table already, and what nobody heard of needs no end."""
         if event.name != "detection" and event.facts.get("told", True):
             facts = event.facts
             details = [str(facts["why"])] if facts.get("why") else []

@@ -1,1 +1,1 @@
-"""How people are told: places of their choice, each with its own queue and limits."""
+"""How stallkit tells people: at places of their choice, each with its own queue and limits."""

@@ -1,4 +1,4 @@
-"""The places where people are told, as settings and flags name them: the terminal, tmux, the desktop, hooks.
+"""The places that tell people, as settings and flags name them: the terminal, tmux, the desktop, hooks.
 
 A message of tmux goes to each attached client, with a mark on the window that needs somebody: the window's option
 ``@stallkit_needs``, for a format of the status line such as ``#I:#W#F#{?@stallkit_needs, (#{@stallkit_needs}),}``.
@@ -412,7 +412,7 @@ class NotifySettings:
 
 @frozen
 class Channels:
-    """Which places are told: a command, an address, and those of `shown`."""
+    """Which places get notices: a command, an address, and those of `shown`."""
 
     exec: str | None = None
     webhook: str | None = None
@@ -422,7 +422,7 @@ class Channels:
 
 
 def channels_of(chosen: Channels) -> list[Channel]:
-    """The places, each ready to be told.  Raises ConfigError for an invalid one, StallkitError for a missing extra."""
+    """The places, each ready for notices.  Raises ConfigError for an invalid one, StallkitError for a missing extra."""
     made: list[Channel] = []
     where = "events"
     try:

@@ -1,6 +1,6 @@
-"""Programs that are told: a command, a webhook and the services of apprise; the first two in CloudEvents 1.0.
+"""Programs that get events: a command, a webhook and the services of apprise; the first two in CloudEvents 1.0.
 
-In binary mode the body is the event as it stands in the event log, and the envelope is beside it, in headers or
+In binary mode the body is the event as the event log has it, and the envelope is beside it, in headers or
 variables; in structured mode one JSON object holds both.  The tests read every envelope back with the SDK of the
 standard, which costs more than the attributes, short texts, and the one way to write them.
 """

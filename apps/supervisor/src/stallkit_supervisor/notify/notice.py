@@ -1,4 +1,4 @@
-"""What a person is told about an event, in few and harmless words.  Pure.
+"""What a person hears about an event, in few and harmless words.  Pure.
 
 An event's texts come from a terminal: a notice has no secrets, no control characters and nothing hidden, is one line
 each, and not long.

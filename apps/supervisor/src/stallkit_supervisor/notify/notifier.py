@@ -35,7 +35,7 @@ CLOSE_S = 30.0
 
 
 class Channel(Protocol):
-    """A place where a person, or a program of theirs, is told."""
+    """A place that tells a person, or a program of theirs."""
 
     name: str  # for people: without what may be a secret
 
@@ -112,7 +112,7 @@ class Notifier:
         clock: Callable[[], float] = time.monotonic,
         local: Callable[[], datetime] = _local,
     ) -> None:
-        """`on_error` is called with what could not be told; `local` is the time of day, for quiet hours."""
+        """`on_error` is called with each failed notice; `local` is the time of day, for quiet hours."""
         self._outlets, self._on_error = outlets, on_error
         self._clock, self._local = clock, local
         self._throttle = Throttle(limits)

@@ -157,7 +157,7 @@ class Throttle:
         return ([], untold) if self._is_quiet(local) else (self._summary(now), 0)
 
     def wait_s(self, now: float, local: datetime) -> float | None:
-        """Seconds until the next `tick` is due; None while nothing is held back."""
+        """Seconds until the next `tick`; None while nothing is held back."""
         if self._since is None:
             return None
         if self._is_quiet(local):
@@ -213,7 +213,7 @@ class Throttle:
 
 
 def _said(facts: dict[str, Any], by_count: list[tuple[str, _Held]]) -> str:
-    """A summary for people: how many, of whom, and how many of them are over."""
+    """A summary for people: how many, from which sessions, and how many are over."""
     names = [
         short(target) + (f" {one.count}" if one.count > 1 else "") + (" (over)" if one.over == one.count else "")
         for target, one in by_count[:NAMED]

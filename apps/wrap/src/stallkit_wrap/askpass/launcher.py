@@ -24,7 +24,7 @@ _ROOTS = sorted({str(Path(str(module.__file__)).resolve().parents[1]) for module
 def environment(folder: Path | None = None) -> dict[str, str]:
     """The variables that make git, ssh and sudo ask stallkit's askpass program; writes that program's file.
 
-    sudo needs `-A` as well.  `folder` is where it is put and where it reports, by default `askpass_dir`.  Raises
+    sudo needs `-A` as well.  The program is in `folder` and reports there, by default `askpass_dir`.  Raises
     StoreError.
     """
     folder = (folder or askpass_dir()).absolute()

@@ -86,7 +86,7 @@ class PopUp:
             raise not_installed(self.server.name, error) from error
 
     def complaint(self, ended: subprocess.Popen[bytes]) -> TransportError | None:
-        """The error of a pop-up's client that ended; None where tmux did as it was told."""
+        """The error of a pop-up's client that ended; None if tmux did its work."""
         _, said = ended.communicate()
         if not ended.returncode:
             return None
@@ -97,10 +97,10 @@ class PopUp:
 def asked_in(
     pop_up: PopUp, folder: Path, question: Question, heading: str, on_asked: Callable[[], object]
 ) -> bytes | None:
-    """The answer that is typed in a pop-up, None where it was closed without one; one question at a time is asked.
+    """The answer that is typed in a pop-up, None if it was closed without one; one question at a time is asked.
 
-    `folder` is a private directory for the socket; `on_asked` is called, in another thread, once the question stands
-    there.  Raises TransportError where no pop-up could be shown, OSError for the socket.
+    `folder` is a private directory for the socket; `on_asked` is called, in another thread, once the question
+    shows.  Raises TransportError if no pop-up could be shown, OSError for the socket.
     """
     answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     begun: list[bool] = []

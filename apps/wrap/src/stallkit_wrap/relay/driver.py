@@ -330,7 +330,7 @@ class _Relay:
             self._show(self._reports.due())
 
     def _describe(self) -> dict[str, Any]:
-        """What is told at the relay's socket."""
+        """What the relay answers at its socket."""
         foreground = 0
         with suppress(OSError):
             foreground = os.tcgetpgrp(self._master)

@@ -1,7 +1,7 @@
 """The relay's side of its judge, a process that looks at the screen of a program that says nothing of itself.
 
-The copying never waits for it: output is kept here until the program rests, and where there is too much of it the
-oldest is dropped, and the judge is told so.
+The copying never waits for it: output is kept here until the program rests, and if there is too much of it the
+oldest is dropped, and the judge hears of that.
 """
 
 from __future__ import annotations
