@@ -48,7 +48,7 @@ def start(
 
     Its standard error goes to the file `log`; `payload` is on its standard input, as JSON.  Its directory is ``/``,
     unless `cwd` names one (None: this process's).  Raises DaemonRefused with the error that it announces, DaemonGone
-    where it ends without one, DaemonSilent where it announces nothing within `ready_s`; then it is killed.
+    if it ends without one, DaemonSilent if it announces nothing within `ready_s`; then it is killed.
     """
     _started[:] = [process for process in _started if process.poll() is None]
     with _log(log) as errors:
@@ -141,7 +141,7 @@ def escape_errors() -> None:
 
 
 def lock(path: Path) -> int | None:
-    """Take the lock of a daemon that runs once at a time, until this process ends; None where another has it.
+    """Take the lock of a daemon that runs once at a time, until this process ends; None if another has it.
 
     Raises OSError.
     """

@@ -121,7 +121,7 @@ def short_address(path: Path) -> Iterator[str]:
 
 
 def json_line(line: bytes) -> dict[str, Any] | None:
-    """The object in one whole line; None where the line was cut off, or holds anything else."""
+    """The object in one whole line; None if the line was cut off, or holds anything else."""
     with suppress(ValueError, RecursionError):
         value = json.loads(line) if line.endswith(b"\n") else None
         return value if isinstance(value, dict) else None

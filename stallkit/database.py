@@ -88,7 +88,7 @@ class Database:
         """The last committed state, in memory and of this version.
 
         First from the file and its log, which SQLite reads where the log's index is still there, as after a kill; then
-        from the file alone, which has everything after an ordinary end.  Raises `error` where neither can be read.
+        from the file alone, which has everything after an ordinary end.  Raises `error` if neither can be read.
         """
         copy = self._connected_to(":memory:")
         for how in ("mode=ro", "mode=ro&immutable=1"):

@@ -159,7 +159,7 @@ class KeysRefused(TransportError):
 class StartRefused(TransportError):
     """A session was not started: another session, the `holder`, has its name or one of its ports (`port`).
 
-    `holder` is None where stallkit did not start that one.
+    `holder` is None if stallkit did not start that one.
     """
 
     _what = "could not start"

@@ -50,7 +50,7 @@ def folder(path: Path) -> None:
 def checked(path: Path) -> os.stat_result:
     """What an existing directory is, which belongs to this user and which nobody else can replace.
 
-    Raises OSError for a symbolic link, a foreign owner, and where a directory above it is somebody else's or can be
+    Raises OSError for a symbolic link, a foreign owner, and if a directory above it is somebody else's or can be
     written by others.  One with the sticky bit may be above it: there everyone keeps what is theirs.
     """
     found = _own(path.absolute())

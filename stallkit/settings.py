@@ -374,7 +374,7 @@ def origins(
 ) -> tuple[list[Origin], list[str]]:
     """Every setting that a command in this folder would take, and a line for each that does not count.
 
-    Raises ConfigError where one is invalid.
+    Raises ConfigError if one is invalid.
     """
     ignored = list[str]()
     said = {

@@ -127,7 +127,7 @@ class Found:
 def settings_files(config: Path | None = None) -> list[Found]:
     """The files that count: the user's, then the working directory's, which goes before it; a named one alone.
 
-    Raises ConfigError where the user's or the named one cannot be read, or could have been written by others.
+    Raises ConfigError if the user's or the named one cannot be read, or could have been written by others.
     """
     if config is not None:
         return [Found(read_settings(config))]

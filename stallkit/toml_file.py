@@ -64,7 +64,7 @@ class Lines:
 
 @frozen
 class TomlFile:
-    """The content of a file; `text` is empty where the values come from several files."""
+    """The content of a file; `text` is empty if the values come from several files."""
 
     path: str
     data: dict[str, Any]
@@ -79,7 +79,7 @@ class TomlFile:
 def read_toml(path: Path) -> TomlFile:
     """The file at a path.  Raises TomlError if it is not TOML in UTF-8.
 
-    Raises OSError if it cannot be read, and where another user could have written it: such files decide much.
+    Raises OSError if it cannot be read, and if another user could have written it: such files decide much.
     """
     return parse_toml(private.content(path), str(path))
 

@@ -39,7 +39,7 @@ def shell_name(name: str) -> bool:
 def read_variables(words: Iterable[str], files: Sequence[str | Path], own: Mapping[str, str]) -> Variables:
     """The variables of words, which take precedence, and of files; `own` has the caller's values, for names alone.
 
-    Raises ValueError, which names the word by its number or the line of the file, never its text; OSError where a file
+    Raises ValueError, which names the word by its number or the line of the file, never its text; OSError if a file
     cannot be read.
 
     >>> read_variables(["COLUMNS=80", "LANG"], [], {"LANG": "C"}).values
@@ -84,7 +84,7 @@ def _lines(file: Path) -> Iterable[tuple[int, str, str | None]]:
 
 
 def _value(text: str) -> str | None:
-    """A value as it is written, without its quotes or comment; None where a quote does not end, or more follows it."""
+    """A value as it is written, without its quotes or comment; None if a quote does not end, or more follows it."""
     if text.startswith("'"):
         single = _SINGLE.fullmatch(text)
         return single and single[1]

@@ -219,7 +219,7 @@ def must_be_piped(what: str, source: str) -> None:
 
 
 def must_be_there(program: str, folder: str | Path | None = None, path: str | None = None) -> None:
-    """Raise UnknownProgram where there is no program of this name, before anything is started for it."""
+    """Raise UnknownProgram if there is no program of this name, before anything is started for it."""
     place = Path(folder or ".") / program if "/" in program else Path(program)
     if shutil.which(place, path=path) is None:
         if "/" not in program:
@@ -256,7 +256,7 @@ def warn_unwritable(file: Path, why: str | None) -> None:
 
 
 def _disk(file: Path) -> str | None:
-    """Why nothing can be written beside a file; None where nothing speaks against it."""
+    """Why nothing can be written beside a file; None if nothing speaks against it."""
     try:
         disk = os.statvfs(file.parent)
     except OSError as error:
@@ -330,7 +330,7 @@ def _options(ctx: click.Context) -> Options:
 
 
 def engine() -> Engine:
-    """An engine of the installed packs; names broken ones on standard error.  Raises PackError where there is none."""
+    """An engine of the installed packs; names broken ones on standard error.  Raises PackError if there is none."""
     made = installed_engine()
     for problem in made.problems:
         echo(f"stallkit: {shown(problem)}", err=True)

@@ -274,7 +274,7 @@ def wide_console(**options: Any) -> Console:
 
 
 def ruled(console: Console) -> Box | None:
-    """How tables are drawn there: a rule below the head on a terminal, none where a program reads it."""
+    """How tables are drawn there: a rule below the head on a terminal, none if a program reads it."""
     return SIMPLE_HEAD if console.is_terminal else None
 
 
@@ -286,7 +286,7 @@ def hanging(on: Console, line: str, indent: int) -> list[str]:
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[float, str], None]]:
-    """A function to call with seconds and a last line; it shows nothing where standard error is not a terminal."""
+    """A function to call with seconds and a last line; it shows nothing if standard error is not a terminal."""
     if quiet() or not sys.stderr.isatty():
         yield lambda seconds, line: None
         return

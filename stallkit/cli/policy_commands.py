@@ -34,7 +34,7 @@ from stallkit.settings import configured_policy
 
 @frozen
 class ReplayedDecision:
-    """One detection of a log, and what the policy would have done; `rule` is None where its profile decides."""
+    """One detection of a log, and what the policy would have done; `rule` is None if its profile decides."""
 
     at: str
     target: str
@@ -47,7 +47,7 @@ def replayed(path: Path, policy: Policy, engine: Engine) -> Iterator[ReplayedDec
     """Each detection of an event log, oldest first, as the policy would decide on it today.
 
     What was redacted in the log is redacted here, so that a rule on such a command does not hold.  Detections by a
-    version that logged no request have none.  Raises ConfigError where the log cannot be read.
+    version that logged no request have none.  Raises ConfigError if the log cannot be read.
     """
     try:
         text = path.read_text("utf-8")

@@ -98,7 +98,7 @@ def dressed(command: click.Command) -> click.Command:
 
 
 def like(given: str, known: Sequence[str]) -> str:
-    """``, did you mean 'check'?`` of the names that are like this one; empty where none is."""
+    """``, did you mean 'check'?`` of the names that are like this one; empty if none is."""
     found = get_close_matches(given, known, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(map(repr, found))}?" if found else ""
 

@@ -158,7 +158,7 @@ class Written:
 
 
 def written(screen: Screen, composer: Composer) -> Written | None:
-    """What stands in the composer; None where the cursor is not in one, or if it is cannot be known."""
+    """What stands in the composer; None if the cursor is not in one, or that cannot be known."""
     if screen.cursor is None or screen.size is None or screen.cursor.row >= len(screen.lines):
         return None
     try:

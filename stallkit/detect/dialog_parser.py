@@ -22,7 +22,7 @@ MOST_ROWS = 60  # of a dialog: as many as a command may take, so that no reading
 
 
 def outside_above(lines: Sequence[str], rows: Sequence[tuple[int, str]], options: Collection[str]) -> bool | None:
-    """Whether the row above a dialog is none that a field of it could have drawn; None where there is no row above.
+    """Whether the row above a dialog is none that a field of it could have drawn; None if there is no row above.
 
     `rows` are the dialog's rows, each with what it was recognised as; `options` is what its options are recognised as.
     """
@@ -141,7 +141,7 @@ class Reading:
         return self.rows[0].row if self.rows else 0
 
     def button(self, label: str) -> PlacedButton | None:
-        """The one button of that label, in any letter case; None where there is not exactly one."""
+        """The one button of that label, in any letter case; None if there is not exactly one."""
         found = [one for one in self.buttons if one.button.text.casefold() == label.casefold()]
         return found[0] if len(found) == 1 else None
 

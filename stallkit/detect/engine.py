@@ -135,7 +135,7 @@ class Detection:
 
     @cached_property
     def reading(self) -> Reading | None:
-        """The whole dialog of the match, row by row; None where nothing matched, or its signature describes none."""
+        """The whole dialog of the match, row by row; None if nothing matched, or its signature describes none."""
         if self.match is None or not self.match.signature.dialogs:
             return None
         signature = self.match.signature
@@ -162,7 +162,7 @@ class Detection:
 
     @property
     def request(self) -> Request | None:
-        """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
+        """What is asked, field by field; None if the dialog was not wholly recognised, or says nothing."""
         reading = self.reading
         if reading is None or not reading.whole or not reading.fields:
             return None

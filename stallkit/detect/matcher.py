@@ -44,7 +44,7 @@ class Span:
 
 @frozen
 class Found:
-    """The answer for one clause: `held` is None where the search ran out of its budget."""
+    """The answer for one clause: `held` is None if the search ran out of its budget."""
 
     held: bool | None
     span: Span | None = None
@@ -74,7 +74,7 @@ class Budget:
 
 
 def region(name: str, screen: Screen) -> Region | None:
-    """The part of the screen of that name, within its limits; None where the screen does not have it."""
+    """The part of the screen of that name, within its limits; None if the screen does not have it."""
     where = _region(name, screen)
     return where if where is None or screen.fits else where.bounded
 
@@ -100,7 +100,7 @@ def _rows_of(name: str) -> tuple[str, int]:
 
 
 def first_row(name: str, screen: Screen) -> int | None:
-    """Where that part of the screen begins, or above it; None where the screen does not have it."""
+    """Where that part of the screen begins, or above it; None if the screen does not have it."""
     kind, count = _rows_of(name)
     if kind == "tail":
         return screen.tail_rows(count)[0]
@@ -258,7 +258,7 @@ def _wanted(signature: Signature) -> list[tuple[str, frozenset[str]]]:
 
 
 def in_one_pass(keywords: Sequence[str]) -> Search:
-    """A search for all keywords together.  Raises ImportError where `ahocorasick_rs` is not installed."""
+    """A search for all keywords together.  Raises ImportError if `ahocorasick_rs` is not installed."""
     from ahocorasick_rs import BytesAhoCorasick, Implementation  # extra: fast
 
     # A DFA takes five times as long to build, and searches no faster.

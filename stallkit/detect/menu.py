@@ -38,13 +38,13 @@ class MenuOption:
 
 @frozen
 class Menu:
-    """The options from top to bottom; `selected` is the place of the marked one, None where no row has a mark."""
+    """The options from top to bottom; `selected` is the place of the marked one, None if no row has a mark."""
 
     options: tuple[MenuOption, ...]
     selected: int | None = None
 
     def place(self, label: str) -> int | None:
-        """The place of the one option of that label, in any letter case; None where there is not exactly one."""
+        """The place of the one option of that label, in any letter case; None if there is not exactly one."""
         found = [place for place, one in enumerate(self.options) if one.text == label]
         found = found or [at for at, one in enumerate(self.options) if one.text.casefold() == label.casefold()]
         return found[0] if len(found) == 1 else None
@@ -64,7 +64,7 @@ def menu_of(detection: Detection) -> Menu | None:
 
 
 def read_menu(screen: Screen) -> Menu | None:
-    """The lowest menu on the screen; None where there is none, or where its rows can be read in two ways.
+    """The lowest menu on the screen; None if there is none, or if its rows can be read in two ways.
 
     >>> read_menu(Screen.from_text("? Pick a colour\\n❯ Red\\n  Green", cursor_visible=False))
     Menu(options=(MenuOption(text='Red', key=''), MenuOption(text='Green', key='')), selected=0)
@@ -132,7 +132,7 @@ def _key_of(label: str) -> tuple[str, int] | None:
 
 
 def _sound(menu: Menu) -> Menu | None:
-    """The menu, without keys that are none; None where two options read the same."""
+    """The menu, without keys that are none; None if two options read the same."""
     keys = [one.key for one in menu.options]
     if any(key.isdecimal() for key in keys) and keys != [str(number + 1) for number in range(len(keys))]:
         return None

@@ -283,7 +283,7 @@ class Signature:
     its tier, so that nothing broader shadows it; `first_because` gives the reason where another signature comes first.
     A `preview` is reported and never sure, so that nothing is pressed at it: it was not measured yet.
 
-    Raises SignatureError where the parts contradict each other.
+    Raises SignatureError if the parts contradict each other.
 
     >>> Signature(id="asks", title="asks", state="waiting", kind="confirm", all_of=["Go on?"]).tier
     <Tier.DIALOG: 1>
@@ -497,12 +497,12 @@ class Request:
 
     @property
     def once(self) -> Option | None:
-        """The option that allows it this once; None where there is not exactly one."""
+        """The option that allows it this once; None if there is not exactly one."""
         found = [option for option in self.options if option.role is Role.ONCE]
         return found[0] if len(found) == 1 else None
 
     def _plain(self, name: str) -> tuple[str, ...]:
-        """The field as a rule may name it, in each way to read it; empty where no rule may."""
+        """The field as a rule may name it, in each way to read it; empty if no rule may."""
         value = self.fields.get(name, "")
         if not value or "…" in value:
             return ()

@@ -34,7 +34,7 @@ class AfterExit(StrEnum):
 def agents(
     known: frozenset[str], kernel: KernelFacts | None, before: KernelFacts | None = None
 ) -> frozenset[str] | None:
-    """The agents in the foreground, of those that are known by name; None where one may be there unseen.
+    """The agents in the foreground, of those that are known by name; None if one may be there unseen.
 
     `before` are the facts of a look at which an agent was there: what was beside it is none itself.
     """

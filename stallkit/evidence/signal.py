@@ -24,7 +24,7 @@ class Guard(StrEnum):
 
 @frozen
 class Signal:
-    """What one program says that it does; times are seconds before the look that read it, None where unknown.
+    """What one program says that it does; times are seconds before the look that read it, None if unknown.
 
     `fields` has the same names as `Verdict.request`: ``command``, ``tool``, ``path``, ``question``, ``address``.  Its
     texts and `words` are the program's own, without control characters, and not redacted; JSON holds them redacted.

@@ -61,7 +61,7 @@ def _failure(rows: list[str], words: Vocabulary, fails: Callable[[str], bool]) -
 def last_message(
     screen: Screen, composer: Composer | None, top: int | None, words: Vocabulary, fails: Callable[[str], bool]
 ) -> tuple[list[str], bool, bool]:
-    """The rows of the last block of text above the composer, its mark removed; empty where there is none.
+    """The rows of the last block of text above the composer, its mark removed; empty if there is none.
 
     Also whether it is whole (what it begins with is in sight), and whether the person's own line stands right above it,
     so that nothing was done in between.  Where the composer is not described, it begins at the row

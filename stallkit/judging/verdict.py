@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def request(self) -> Request | None:
-        """What is asked, field by field; None where the dialog was not wholly recognised, or says nothing."""
+        """What is asked, field by field; None if the dialog was not wholly recognised, or says nothing."""
         return self.detection.request
 
     @property

@@ -56,7 +56,7 @@ def load_pack(package: str) -> signature.Pack:
     A pack of several programs has a folder ``agents`` with a file for each.  The registry adds version and
     distribution.
 
-    Raises PackFormatError; OSError where the package ships no such file.
+    Raises PackFormatError; OSError if the package ships no such file.
 
     >>> load_pack("stallkit_shell_yn").name
     'shell_yn'
@@ -214,7 +214,7 @@ _installed = EngineOnce(Engine.default)
 def installed_engine() -> Engine:
     """The engine of the installed packs, one for the whole process; a fresh one is `Engine.default()`.
 
-    Raises PackError, saying how to install a pack, where there is none.
+    Raises PackError, saying how to install a pack, if there is none.
     """
     return _installed()
 

@@ -65,7 +65,7 @@ class ScreenFile:
 def read_screen(path: Path) -> ScreenFile:
     """The screen in a file; bytes that are not UTF-8 are kept as replacement characters.
 
-    Raises OSError where the file cannot be read, PackFormatError where its front block is broken.
+    Raises OSError if the file cannot be read, PackFormatError if its front block is broken.
     """
     return parse_screen(path.read_bytes().decode("utf-8", "replace"), str(path))
 

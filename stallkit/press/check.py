@@ -124,8 +124,8 @@ def check(
     records what was seen and pressed.  A check takes 0.3 s at least, and up to 3 s where a program blocks in a read
     of its terminal and nothing else says that it waits.  A session that does not exist has the status *ended*.
 
-    If the log cannot be written, nothing is pressed, and the result says so (`unlogged`).  Raises TransportError where
-    looking failed, PackError where no pack is installed, ValueError for an invalid target or an unknown profile.
+    If the log cannot be written, nothing is pressed, and the result says so (`unlogged`).  Raises TransportError if
+    looking failed, PackError if no pack is installed, ValueError for an invalid target or an unknown profile.
 
     >>> import sys
     >>> from stallkit.transports.pty import PtyTransport
@@ -207,7 +207,7 @@ def dismiss(
     signature gives no keys, and where the policy leaves it to a person.  `session`, `policy`, `engine` and `options`
     are those of `check`.  The looks take 0.3 s at least, the verification as long as the signature allows.
 
-    Raises TransportError where the first looks failed, PackError where no pack is installed, ValueError for an invalid
+    Raises TransportError if the first looks failed, PackError if no pack is installed, ValueError for an invalid
     target, an unknown profile, or the name of a signature that no pack has.
 
     >>> from stallkit.transports.pty import PtyTransport
@@ -239,7 +239,7 @@ def dismiss(
 
 
 def _named(name: str, engine: Engine) -> Signature:
-    """The signature of that name.  Raises ValueError where no pack has it."""
+    """The signature of that name.  Raises ValueError if no pack has it."""
     for pack in engine.packs:
         for signature in pack.signatures:
             if f"{pack.name}:{signature.id}" == name:

@@ -468,7 +468,7 @@ def _doubt_of_answer(request: Answer | Pick, now: Snapshot, verdict: Verdict) ->
 
 
 def _typed_ahead(request: Request, now: Snapshot, verdict: Verdict) -> str | None:
-    """Why somebody else's keys would be a part of the answer; None where none are known."""
+    """Why somebody else's keys would be a part of the answer; None if none are known."""
     if isinstance(request, Forced):
         return None
     if now.tty is not None and now.tty.unread:

@@ -70,7 +70,7 @@ class HangDetector:
 
     @classmethod
     def begin(cls, now: float, seen: ActivitySample | None) -> HangDetector:
-        """After the first look, at `now`; `seen` is None where the session does not work.
+        """After the first look, at `now`; `seen` is None if the session does not work.
 
         How long nothing has been received or sent, how long the turn has taken and when the program last said something
         go back before that look.
@@ -174,7 +174,7 @@ def hung_now(verdict: Verdict, snapshot: Snapshot, after_s: float = HUNG_AFTER_S
 
 
 def activity_sample(verdict: Verdict, snapshot: Snapshot, sockets: TcpSockets | None = None) -> ActivitySample | None:
-    """What one look at a session at work finds; None where the verdict is not that its program says it works.
+    """What one look at a session at work finds; None if the verdict is not that its program says it works.
 
     Takes a sample of its processes.  `sockets` are shared by all sessions that are looked at together.  Never raises.
     """
@@ -267,7 +267,7 @@ def turn_counters(screen: Screen) -> TurnCounters:
 
 
 def _time(text: str) -> float | None:
-    """The seconds that a text in brackets counts; None where it counts none, and for none yet."""
+    """The seconds that a text in brackets counts; None if it counts none, and for none yet."""
     for hours, minutes, seconds in _TIME.findall(text):
         if hours or minutes or seconds:
             return 3600.0 * int(hours or 0) + 60.0 * int(minutes or 0) + float(seconds or 0)

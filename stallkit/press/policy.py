@@ -53,7 +53,7 @@ class Press:
 
     @property
     def keys(self) -> Keys:
-        """What is pressed.  Raises ValueError where the signature gives no keys, which `Policy.decide` rules out."""
+        """What is pressed.  Raises ValueError if the signature gives no keys, which `Policy.decide` rules out."""
         if self.given is not None:
             return self.given
         if self.signature.dismissal is None:

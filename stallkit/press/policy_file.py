@@ -43,7 +43,7 @@ def as_policy(given: Policy | str) -> Policy:
 def load_policy(given: str | Path) -> Policy:
     """The policy of that name (careful, daemon, observe), or in that file.
 
-    Raises ConfigError where the file cannot be read, is invalid, or could have been written by others.
+    Raises ConfigError if the file cannot be read, is invalid, or could have been written by others.
 
     >>> load_policy("daemon").patience_s
     180.0

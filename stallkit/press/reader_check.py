@@ -20,7 +20,7 @@ SLACK_S = 0.25
 
 
 def doubt_of_reader(verdict: Verdict, now: Snapshot, before: Snapshot) -> str | None:
-    """The reason against a machine's key, from who reads the terminal at two looks; None where there is none.
+    """The reason against a machine's key, from who reads the terminal at two looks; None if there is none.
 
     Where the pack names its programs, one of them must read; else no shell, interpreter, editor or pager at which
     somebody types.  Whoever reads must have been there when the prompt came.

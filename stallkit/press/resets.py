@@ -45,7 +45,7 @@ def resets_at(verdict: Verdict, now: datetime) -> datetime | None:
 def reset_time(text: str, now: datetime) -> datetime | None:
     """The first time that a text names for a limit's end; a clock time that has passed today is tomorrow's.
 
-    Raises ValueError where `now` has no zone.
+    Raises ValueError if `now` has no zone.
 
     >>> from datetime import datetime, timezone
     >>> now = datetime(2026, 11, 22, 20, 0, tzinfo=timezone.utc)

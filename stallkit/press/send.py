@@ -79,7 +79,7 @@ def send(
     shows, and is logged as such.  The log has only the length of the text; the error of a log that cannot be written is
     in `unlogged`.  `session`, `engine` and `options` are those of `check`; `clock` and `sleep` are in seconds.  Several
     lines are pasted, a line at a time, where the agent's pack says that its composer takes them; nothing else gets
-    them.  Raises TransportError where looking failed, ValueError for a text without any character, with control
+    them.  Raises TransportError if looking failed, ValueError for a text without any character, with control
     characters besides line breaks, or one that cannot be typed.
 
     >>> import sys
@@ -214,7 +214,7 @@ def _told(outcome: Outcome, verdict: Verdict) -> Sending:
 
 
 def _obstacle(verdict: Verdict, seen: Snapshot, text: str) -> tuple[Sent | None, str]:
-    """Why the text is held, or refused; None where the session is ready for it."""
+    """Why the text is held, or refused; None if the session is ready for it."""
     if seen.sealed:
         return Sent.REFUSED, SEALED
     last = verdict.reasons[-1]
@@ -274,7 +274,7 @@ class Ready(StrEnum):
 
 @frozen
 class Readiness:
-    """How the wait ended, and what was dismissed during it; `last` is the last check, None where there was none."""
+    """How the wait ended, and what was dismissed during it; `last` is the last check, None if there was none."""
 
     ready: Ready
     why: str
@@ -304,8 +304,8 @@ def wait_until_ready(
     are those of `check`; `timeout_s`, `clock` and `sleep` are in seconds.  A session that does not exist yet is waited
     for; it *vanished* where it existed before, or does not exist although it has `begun`.
 
-    Raises TransportError where looking failed until the time was over, PackError where no pack is installed, ValueError
-    for an invalid target or an unknown profile, StoreError where the log cannot be written.
+    Raises TransportError if looking failed until the time was over, PackError if no pack is installed, ValueError
+    for an invalid target or an unknown profile, StoreError if the log cannot be written.
 
     >>> import sys
     >>> from stallkit.transports.pty import PtyTransport
@@ -355,7 +355,7 @@ def _ended(
     dismissed: list[str],
     settled: bool,
 ) -> Readiness | None:
-    """The readiness that this check ends the wait with; None where it goes on, as for a prompt that is not settled."""
+    """The readiness that this check ends the wait with; None if it goes on, as for a prompt that is not settled."""
     verdict = result.verdict
     if result.status is Status.DISMISSED and verdict.match is not None:
         dismissed.append(f"{verdict.match.pack.name}:{verdict.match.signature.id}")

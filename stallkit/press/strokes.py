@@ -71,7 +71,7 @@ class Typing:
         return bool(self.rest)
 
     def follows(self, now: Screen) -> Typing | None:
-        """What is pressed at this screen, after its keys; None where nothing may be."""
+        """What is pressed at this screen, after its keys; None if nothing may be."""
         if not self.rest or not self._stands(now):
             return None
         head, *rest = self.rest
@@ -122,7 +122,7 @@ class Choosing:
         return self.keys != ENTER
 
     def follows(self, now: Screen) -> Choosing | None:
-        """What is pressed at this screen, after its key; None where nothing may be."""
+        """What is pressed at this screen, after its key; None if nothing may be."""
         shown = read_menu(now)
         if self.keys == ENTER or shown is None or not self._only_moved(now):
             return None
@@ -170,7 +170,7 @@ class Ticking:
         return self.keys != ENTER
 
     def follows(self, now: Screen) -> Ticking | None:
-        """What is pressed at this screen, after its key; None where nothing may be."""
+        """What is pressed at this screen, after its key; None if nothing may be."""
         shown = self._read(now)
         if self.keys == ENTER or shown is None or not self._did(shown):
             return None
@@ -274,7 +274,7 @@ def _at_button(label: str, dialog: Reading, screen: Screen, seen: Snapshot) -> S
 
 
 def draft_at_prompt(verdict: Verdict, screen: Screen) -> str | None:
-    """What stands between the prompt's own text and the cursor; None where nothing does, or if that is not known.
+    """What stands between the prompt's own text and the cursor; None if nothing does, or if that is not known.
 
     A prompt's own text is what its signature names, else what ends in one of the signs that prompts end in.
     """

@@ -134,7 +134,7 @@ class TcpSockets:
         return self._known[space]
 
     def holder(self, inode: int) -> int | None:
-        """A process that holds this end of a unix socket; None where none is seen."""
+        """A process that holds this end of a unix socket; None if none is seen."""
         if self._holders is None:
             self._holders = {}
             for row in (_asked("ss", "-H", "-x", "-n", "-p") or "").splitlines():
@@ -145,7 +145,7 @@ class TcpSockets:
 
 
 def sample(roots: Iterable[int], sockets: TcpSockets | None = None) -> Activity | None:
-    """What these processes and all below them have done so far; None where no process can be seen.
+    """What these processes and all below them have done so far; None if no process can be seen.
 
     With them is a server of the same name that one of them has a unix socket to, as the sessions of an agent may share
     one that asks the model and runs the tools.  `sockets` are shared by the samples of one sweep.  Of another
@@ -199,7 +199,7 @@ class _Found:
         return {pid for pid in holders if pid is not None and (stat := stat_of(pid)) and stat.name in names}
 
     def connections(self) -> tuple[Connection, ...] | None:
-        """Those to others; None where not all are known."""
+        """Those to others; None if not all are known."""
         found = outgoing(self._tcp, self._ports)
         return found if self.known and (found or not self._outside) else None
 
@@ -318,7 +318,7 @@ def _ends(words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _asked(*words: str) -> str | None:
-    """What a command prints; None where it fails."""
+    """What a command prints; None if it fails."""
     try:
         done = subprocess.run(
             words,

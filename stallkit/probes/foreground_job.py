@@ -118,7 +118,7 @@ def present(terminal: str | int, leader_pid: int, groups: Groups | None = None) 
 
 
 def _behind_ours(facts: KernelFacts, leader: int, born: int | None, groups: Groups) -> KernelFacts | None:
-    """Who is behind a relay of our own, which tells without a look at every process; None where there is none."""
+    """Who is behind a relay of our own, which tells without a look at every process; None if there is none."""
     relay = next((member for member in facts.members if member.name == RELAY), None)
     inside = inner_leader_of(relay.pid) if relay else None
     first = stat_of(inside) if inside is not None else None
@@ -308,7 +308,7 @@ def foreground(terminal: int) -> str | None:
 
 
 def _foreground(terminal: str | int, leader: int) -> tuple[int, int, int | None] | None:
-    """The foreground group, the terminal's device number and the leader's start; None where unknown."""
+    """The foreground group, the terminal's device number and the leader's start; None if unknown."""
     device = None
     if isinstance(terminal, str):
         status = os.stat(terminal)  # noqa: PTH116  # `Path` takes longer than the kernel, at every look
@@ -530,14 +530,14 @@ def started_by(members: Sequence[Member], entry: Entry) -> tuple[Member, ...] | 
 
 
 def _member(pid: int, entry: Entry) -> Member | None:
-    """A process as a value; None where it ended.  Raises OSError, ValueError or IndexError."""
+    """A process as a value; None if it ended.  Raises OSError, ValueError or IndexError."""
     with suppress(*GONE), entry.of(pid) as process:
         return process.member(pid, process.stat())
     return None
 
 
 def groups_now() -> Groups:
-    """All processes by group, found cheaply: no file is opened; empty where there is no /proc."""
+    """All processes by group, found cheaply: no file is opened; empty if there is no /proc."""
     found: dict[int, list[int]] = {}
     with suppress(OSError):
         for pid in all_pids():

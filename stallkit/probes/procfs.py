@@ -90,7 +90,7 @@ class Process(NamedTuple):
 
     @classmethod
     def of(cls, pid: int) -> Process | None:
-        """The process that has this number now, also a zombie; None where there is none."""
+        """The process that has this number now, also a zombie; None if there is none."""
         stat = stat_of(pid)
         return None if stat is None else cls(pid, stat.started)
 
@@ -106,7 +106,7 @@ class Process(NamedTuple):
 
 
 def all_pids() -> list[int]:
-    """The pids of the processes that must be seen.  Raises OSError where there is no /proc."""
+    """The pids of the processes that must be seen.  Raises OSError if there is no /proc."""
     with os.scandir(PROC) as entries:
         return [int(entry.name) for entry in entries if entry.name.isdecimal()]
 
@@ -129,7 +129,7 @@ def _beginning(opened: int, limit: int) -> bytes:
 
 
 def stat_of(pid: int) -> Stat | None:
-    """The status of a process, also of a zombie; None where there is none."""
+    """The status of a process, also of a zombie; None if there is none."""
     try:
         return Stat.parse(text_of(pid, "stat"))
     except (OSError, ValueError, IndexError):
@@ -150,9 +150,9 @@ def ancestors(pid: int) -> Iterator[tuple[int, Stat]]:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process's threads started, and that are its children now; none where it ended.
+    """The processes that a process's threads started, and that are its children now; none if it ended.
 
-    Raises OSError where the kernel does not list them.
+    Raises OSError if the kernel does not list them.
     """
     found: list[int] = []
     try:
@@ -339,7 +339,7 @@ class Descriptor(NamedTuple):
 
     @classmethod
     def of(cls, name: str, at: int) -> Descriptor | None:
-        """One entry of an open directory of descriptors; None where it was closed meanwhile."""
+        """One entry of an open directory of descriptors; None if it was closed meanwhile."""
         try:
             found = os.stat(name, dir_fd=at)
             path = "" if found.st_rdev else os.readlink(name, dir_fd=at)
@@ -434,7 +434,7 @@ def script_in(words: tuple[str, ...]) -> str:
 def script_path(words: tuple[str, ...], *, alone: bool = True) -> str:
     """The script in the command line of an interpreter or a shell, as it is written there; or "".
 
-    `alone`: none where an option may have it run something else, before the script or in its place.
+    `alone`: none if an option may have it run something else, before the script or in its place.
 
     >>> script_path(("node", "/usr/lib/acme/cli.js")), script_path(("bash", "-c", "read")), script_path(("acme",))
     ('/usr/lib/acme/cli.js', '', '')

@@ -380,8 +380,8 @@ _BETWEEN = 16  # processes between a relay and the session that it started: sudo
 def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) -> tuple[int, int] | None:
     """The leader of the session that a relay of this group started on another terminal, and that terminal's device.
 
-    None where there is none, as with ssh and docker, whose inner terminal is on another machine or belongs to another
-    process, or where there are several, as with a multiplexer.
+    None if there is none, as with ssh and docker, whose inner terminal is on another machine or belongs to another
+    process, or if there are several, as with a multiplexer.
     """
     found: dict[int, int] = {}
     for pid in numbers:
@@ -399,7 +399,7 @@ def inner_leader(numbers: Iterable[int], group: Collection[int], device: int) ->
 def session_on(numbers: Iterable[int], group: Collection[int], device: int) -> int | None:
     """The group that a relay of this group started on this same terminal, in a session of its own, as ``su -c`` does.
 
-    None where there is none, or several, or where what the processes have open is unknown.
+    None if there is none, or several, or if what the processes have open is unknown.
     """
     found = set[int]()
     for pid in numbers:

@@ -194,7 +194,7 @@ class Threads:
     def _by_syscall(
         self, thread: str, words: list[str], calls: dict[int, str], descriptors: _Descriptors
     ) -> Seen | None:
-        """Raises OSError or ValueError where the line does not have the form: number, six arguments, sp, pc."""
+        """Raises OSError or ValueError if the line does not have the form: number, six arguments, sp, pc."""
         if words == ["running"]:
             return Seen(False, running=True)
         number = int(words[0])
@@ -329,7 +329,7 @@ def standstill(
 
 
 def keys_alone(kernel: KernelFacts, settings: TtyFacts) -> bool | None:
-    """Whether nothing but a key has what reads go on within `KEYS_ALONE_S`; None where who reads cannot be looked at.
+    """Whether nothing but a key has what reads go on within `KEYS_ALONE_S`; None if who reads cannot be looked at.
 
     A timer that ends later counts for nothing: Node.js has one of its own at most times.
     """
@@ -361,7 +361,7 @@ def _may_stand(member: Member) -> bool:
 def turns(kernel: KernelFacts) -> tuple[str, ...] | None:
     """How often each process of the foreground, and of what it started, had a CPU: as long as none had, all stays true.
 
-    None where there are many, or threads, or where the kernel does not tell.  Takes some ten microseconds a process.
+    None if there are many, or threads, or if the kernel does not tell.  Takes some ten microseconds a process.
     """
     there = (*kernel.members, *kernel.below)
     if not kernel.complete or not 0 < len(there) <= _FEW or any(one.threads != 1 for one in there):
@@ -375,7 +375,7 @@ def turns(kernel: KernelFacts) -> tuple[str, ...] | None:
 def _stands(pid: int, switches: dict[int, int], at_least_s: float) -> bool:
     """Whether each thread of a process waits for the terminal, or within its job; adds their counts.
 
-    Raises OSError, ValueError or IndexError where the process ended meanwhile, or tells too little.
+    Raises OSError, ValueError or IndexError if the process ended meanwhile, or tells too little.
     """
     with ProcEntry.of(pid) as process:
         status = process.stat()
@@ -400,7 +400,7 @@ def _has_alarm(status: str) -> bool:
 
 
 def _switches(status: str) -> int:
-    """How often a thread was put off a CPU.  Raises ValueError where the kernel does not count that."""
+    """How often a thread was put off a CPU.  Raises ValueError if the kernel does not count that."""
     counts = [line.rpartition(":")[2] for line in status.splitlines() if "voluntary_ctxt_switches:" in line]
     if not counts:
         raise ValueError("no context switches are counted")

@@ -247,7 +247,7 @@ def _asked(runtime: str, publisher: Publisher) -> Process | None:
 
 
 def _beside(first: Process, runs: tuple[str, ...]) -> Process | None:
-    """The one process that was started in the container of `first` by this command; None where there are several."""
+    """The one process that was started in the container of `first` by this command; None if there are several."""
     domain = _domain(first.pid)
     entered = [pid for pid in all_pids() if domain and _domain(pid) == domain and _came_from_outside(pid, domain)]
     found = []

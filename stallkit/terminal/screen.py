@@ -214,7 +214,7 @@ class Screen:
         return own_keys or any(map(_of.lively.match, upper))
 
     def down_to_cursor(self, count: int) -> Region | None:
-        """The last `count` lines down to the prompt line, blank ones too; None where the cursor is unknown."""
+        """The last `count` lines down to the prompt line, blank ones too; None if the cursor is unknown."""
         if self.cursor is None:
             return None
         last = self.prompt_line
@@ -232,7 +232,7 @@ class Screen:
 
     @cached_property
     def block(self) -> Region:
-        """The lines around the selected row of a menu, up and down to a blank one; empty where no row is selected.
+        """The lines around the selected row of a menu, up and down to a blank one; empty if no row is selected.
 
         The selected row is the cursor's row if it has a selection mark, else the lowest row that has one.
         """
@@ -245,7 +245,7 @@ class Screen:
 
     @cached_property
     def paragraph(self) -> Region:
-        """The whole lines around the prompt line, up and down to a blank one; empty where the prompt line is blank."""
+        """The whole lines around the prompt line, up and down to a blank one; empty if the prompt line is blank."""
         row = self.prompt_line.row
         return self._around(row) if row < len(self.lines) and self.lines[row].strip() else Region("", row)
 

@@ -2,7 +2,7 @@
 
 A check needs no pytest: it raises AssertionError that lists every failure.  The strategies (`keys`, `near_misses`,
 `packs`, `prompt_screens`, `screens`) need Hypothesis: ``pip install 'stallkit[testing]'``.  Each name is loaded when it
-is first used, so that the pytest plug-in, which is here as well, costs nothing where there is no pack.
+is first used, so that the pytest plug-in, which is here as well, costs nothing if there is no pack.
 """
 
 from __future__ import annotations

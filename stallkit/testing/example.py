@@ -49,7 +49,7 @@ class Judges:
     together: Engine
 
     def fault(self, example: Example) -> str | None:
-        """What is wrong with an example, or None where it passes; a known gap that passes is a fault too."""
+        """What is wrong with an example, or None if it passes; a known gap that passes is a fault too."""
         signature = next(own for own in self.pack.signatures if own.id == example.signature)
         here = self.alone.detect(example.screen).match
         anywhere = here if self.together is self.alone else self.together.detect(example.screen).match
@@ -91,7 +91,7 @@ def gives_way(pack: Pack, match: Match | None, signature: Signature) -> bool:
 def unfound_under(engine: Engine, pack: Pack, hit: Example) -> str | None:
     """The program where it runs a hit's signature is not found: one that the pack names, or the hit was captured with.
 
-    None where there is none, or the pack is for any program.
+    None if there is none, or the pack is for any program.
     """
     names = sorted({*pack.foreground, *filter(None, [hit.foreground])}) if pack.own else []
     tried = set[frozenset[str]]()

@@ -179,7 +179,7 @@ def _contents(spec: FieldSpec, value: str) -> Iterator[str]:
 
 
 def _filled(signature: Signature, base: Screen, reading: Reading, name: str, content: str) -> Screen | None:
-    """The screen with another content in each row where the field stands; None where a row has no room for it."""
+    """The screen with another content in each row where the field stands; None if a row has no room for it."""
     shown = Physical.of(base)
     forms = {form.source: form for dialog in signature.dialogs for some in dialog.forms for form in some}
     for row in reading.rows:

@@ -39,7 +39,7 @@ def prompt_screens(signature: Signature, shown: Sequence[Screen] = ()) -> st.Sea
     They are made of its ``hits`` and of `shown`, such as the screens of `examples`: with other contents in the fields
     of its dialog, wrapped at other widths and joined again, in colours, with blank rows below, other output above (not
     on the alternate screen), rows that were redrawn, no-break spaces, characters without width, and with or without a
-    known cursor.  Raises ValueError where there is no screen to make them of.
+    known cursor.  Raises ValueError if there is no screen to make them of.
     """
     return _prompt_screens(_bases(signature, shown))
 
@@ -51,7 +51,7 @@ def near_misses(
 
     `forms` are some of `FORMS`, by default all: quoted in ``prose``, in a ``code block``, in a ``diff``; ``answered``,
     only for prompts at the cursor; ``busy below``, with evidence of work under it.  The cursor is visible, after the
-    text: without it some of them would equal the prompt itself.  Raises ValueError for another form, and where there is
+    text: without it some of them would equal the prompt itself.  Raises ValueError for another form, and if there is
     no screen to make them of.
     """
     unknown = set(forms) - set(FORMS)

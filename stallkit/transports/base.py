@@ -105,7 +105,7 @@ class Moving(Protocol):
     def send_moving(self, keys: Keys, seen: Snapshot) -> None:
         """As `Transport.send`, but what differed between the latest look, `seen`, and the one before may differ again.
 
-        Raises KeysRefused, and sends nothing, where more than a few rows did, or anything else changed.
+        Raises KeysRefused, and sends nothing, if more than a few rows did, or anything else changed.
         """
 
 

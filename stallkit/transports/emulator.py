@@ -52,7 +52,7 @@ class GhosttyEmulator:
     """libghostty-vt, through pyghostty: it replies to the program's queries, as a terminal does."""
 
     def __init__(self, columns: int, rows: int) -> None:
-        """An empty screen.  Raises ValueError for an invalid size, TransportUnavailable where pyghostty is missing."""
+        """An empty screen.  Raises ValueError for an invalid size, TransportUnavailable if pyghostty is missing."""
         checked_size((columns, rows))
         try:
             self._core: Any = import_module("pyghostty.core")

@@ -91,8 +91,8 @@ class PexpectTransport(Closing):
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys through the spawn's own `send` if the screen is still the one that was seen.
 
-        Without its `delaybeforesend`, during which the screen could change.  Raises KeysRefused, nothing sent, where
-        the screen changed or the program reads nothing; TransportError where it took only some of the bytes.
+        Without its `delaybeforesend`, during which the screen could change.  Raises KeysRefused, nothing sent, if
+        the screen changed or the program reads nothing; TransportError if it took only some of the bytes.
         """
         self.send_below(keys, seen, 0)
 
@@ -157,7 +157,7 @@ class PexpectTransport(Closing):
     def pump(self) -> bool:
         """Read pending output into the screen, and put it back for the caller's `expect`.
 
-        False where there is more than one look reads.  `capture` and `send` call it themselves.
+        False if there is more than one look reads.  `capture` and `send` call it themselves.
         """
         self._attach()
         deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES

@@ -134,8 +134,8 @@ class PtyTransport(Closing):
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Press keys if the screen, with all output since, is still the one that was seen, and so is its program.
 
-        Raises KeysRefused, nothing sent, where it changed, prints faster than it can be read or reads nothing for 2 s;
-        TransportError where it stopped reading half-way.
+        Raises KeysRefused, nothing sent, if it changed, prints faster than it can be read or reads nothing for 2 s;
+        TransportError if it stopped reading half-way.
         """
         self.send_below(keys, seen, 0)
 
@@ -191,7 +191,7 @@ class PtyTransport(Closing):
         return self._master
 
     def pump(self) -> bool:
-        """Read pending output into the screen; False where there is more than one look reads."""
+        """Read pending output into the screen; False if there is more than one look reads."""
         self._check_open()
         deadline, left = time.monotonic() + LOOK_S, LOOK_BYTES
         while not self._hung_up and left > 0 and time.monotonic() < deadline:
@@ -259,7 +259,7 @@ class PtyTransport(Closing):
 
 
 def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot, first: int = 0) -> None:
-    """Raise KeysRefused where the session is not the one that was seen, or shows something else from a row on."""
+    """Raise KeysRefused if the session is not the one that was seen, or shows something else from a row on."""
     if seen.identity != identity:
         raise KeysRefused(target, "another session was looked at")
     if now.size != seen.screen.size or now.below(first).fingerprint != seen.screen.below(first).fingerprint:
@@ -267,7 +267,7 @@ def refuse_if_changed(target: str, identity: str, now: Screen, seen: Snapshot, f
 
 
 def refuse_if_moving(target: str, terminal: int, still: Stillness, settled: bool) -> None:
-    """Raise KeysRefused where the program does something, or output came while the screens were compared."""
+    """Raise KeysRefused if the program does something, or output came while the screens were compared."""
     doubt = still.doubt()
     if not settled or _readable(terminal):
         raise KeysRefused(target, "it is printing")

@@ -73,7 +73,7 @@ class TerminalReport:
 
 
 def report(pid: int) -> TerminalReport:
-    """The facts on the terminal of a process.  Raises ValueError where there is no such process, or it has no terminal.
+    """The facts on the terminal of a process.  Raises ValueError if there is no such process, or it has no terminal.
 
     Takes about a millisecond of CPU, and what it cannot read is unknown: ask as the process's own user, or as root.
     """
@@ -234,7 +234,7 @@ class StreamTransport(Closing):
         """What the session is doing, by all that came until now; at once, and nothing is pressed.
 
         A prompt on one line is sure from 0.3 s of rest on: ask again then.  `engine` is that of the installed packs.
-        Raises TransportError where it was closed, PackError where no pack is installed.
+        Raises TransportError if it was closed, PackError if no pack is installed.
         """
         now = self.capture()
         with self._lock:
@@ -279,8 +279,8 @@ class StreamTransport(Closing):
     def send(self, keys: Keys, seen: Snapshot) -> None:
         """Give the keys to `write`, if what was fed until now is still the screen that was seen.
 
-        What is on its way is not known here.  Raises KeysRefused, nothing written, where the screen changed or there is
-        no `write`; SessionGone where the program ended; TransportError where `write` raises.
+        What is on its way is not known here.  Raises KeysRefused, nothing written, if the screen changed or there is
+        no `write`; SessionGone if the program ended; TransportError if `write` raises.
         """
         self.send_below(keys, seen, 0)
 

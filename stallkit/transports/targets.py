@@ -66,7 +66,7 @@ _BUILT_IN: dict[str, Opener] = {"tmux": TmuxTransport.open, "file": SavedTranspo
 def open_target(target: str, options: Options | None = None) -> OpenTransport:
     """The transport for a target such as ``tmux:NAME``, ``file:PATH`` or ``acme:ADDRESS``; a context manager.
 
-    Raises ValueError for a target without a known scheme, TypeError for what is no text, TransportUnavailable where
+    Raises ValueError for a target without a known scheme, TypeError for what is no text, TransportUnavailable if
     that scheme's transport fails to load; the transport's own errors are passed on.
 
     >>> try:

@@ -189,7 +189,7 @@ class Server:
     async def answer(self, words: Sequence[str], lines: str = "") -> Answer:
         """The result of one call, with `lines` of commands on its standard input; the caller checks whether it failed.
 
-        Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable where tmux cannot be started.  The child has
+        Raises CaptureTimeout after `DEADLINE_S`, TransportUnavailable if tmux cannot be started.  The child has
         ended when this returns or raises, also if it is cancelled.
         """
         with _scratch() as commands, _scratch() as output:

@@ -104,7 +104,7 @@ class Fleet:
         Snapshots are those of a first look of `TmuxTransport`, without kernel facts (`foreground_job.probed`).  Where
         a pane shows the same as before, its screen is the same object.
 
-        Raises CaptureTimeout, TransportUnavailable or another TransportError where looking failed.  Then no state
+        Raises CaptureTimeout, TransportUnavailable or another TransportError if looking failed.  Then no state
         changes, and the next sweep reports what this one missed.  A server that does not run has no panes.
         """
         async with self._lock:

@@ -165,7 +165,7 @@ def wraps(rows: Sequence[str], joined: Sequence[str]) -> list[bool]:
 
 
 def _folder(noted: str) -> str | None:
-    """The folder of that option; None where there is none, or somebody else wrote something else there."""
+    """The folder of that option; None if there is none, or somebody else wrote something else there."""
     try:
         return bytes.fromhex(noted).decode("utf-8", "surrogateescape") or None
     except ValueError:

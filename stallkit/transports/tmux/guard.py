@@ -59,7 +59,7 @@ class PaneGuard:
 
     @classmethod
     def of(cls, fields: Mapping[str, str], lines: Sequence[str]) -> PaneGuard:
-        """From the fields and the lines of a look.  Raises ValueError where there are fewer rows than the pane has."""
+        """From the fields and the lines of a look.  Raises ValueError if there are fewer rows than the pane has."""
         height = int(fields["pane_height"])
         if len(lines) < height:
             raise ValueError(f"tmux answered {len(lines)} lines for a screen of {height}")
@@ -69,7 +69,7 @@ class PaneGuard:
     def without_moves(self, earlier: PaneGuard) -> PaneGuard:
         """It without what moved since an earlier look: of such rows only what both looks have in common is held.
 
-        So is the cursor where it stood still, and everything else.  Raises ValueError where more than `MOVING_ROWS`
+        So is the cursor where it stood still, and everything else.  Raises ValueError if more than `MOVING_ROWS`
         moved, or what must never move.
         """
         moved = {name for name, value in self.fields.items() if value != earlier.fields.get(name)} - set(_ACTIVITY)
@@ -89,7 +89,7 @@ class PaneGuard:
         return evolve(self, fields=kept, first=first)
 
     def differs(self, now: PaneGuard) -> str | None:
-        """The first thing that is different now, for a person; None where nothing is."""
+        """The first thing that is different now, for a person; None if nothing is."""
         for name, value in self.fields.items():
             if value != now.fields.get(name):
                 return f"it changed since it was looked at: {name.removeprefix('@stallkit_')}"

@@ -37,7 +37,7 @@ class ServerIdentity:
         return cls(int(pid), int(start))
 
     def process(self) -> Process | None:
-        """The process of a tmux server that has this pid; None where none runs, as for another machine's."""
+        """The process of a tmux server that has this pid; None if none runs, as for another machine's."""
         stat = stat_of(self.pid)
         if stat is None or stat.ended or not stat.name.startswith("tmux"):
             return None

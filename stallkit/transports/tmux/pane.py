@@ -69,7 +69,7 @@ class PanePipe:
         self._asked = False
 
     def heard(self, *, alive: bool) -> Marks | None:
-        """The marks up to now, None where there is no filter; not `alive`: the pane's program ended.
+        """The marks up to now, None if there is no filter; not `alive`: the pane's program ended.
 
         Begins to listen at the first call, and again where the filter ended before the program: it was read too rarely.
         """
@@ -110,7 +110,7 @@ class PanePipe:
             self._forget()
 
     def _drain(self) -> bool:
-        """Read pending marks; True where no more can come."""
+        """Read pending marks; True if no more can come."""
         while self._pipe >= 0:
             try:
                 data = os.read(self._pipe, CHUNK)
@@ -165,7 +165,7 @@ class TmuxTransport(Closing):
 
     `name` is ``NAME``, ``NAME:WINDOW.PANE`` or ``%PANE``.  A pane that takes the same name later is another session.
 
-    With `Options.listen`, looks have `marks`, from shortly after the first look on (`PanePipe`); None where the pane's
+    With `Options.listen`, looks have `marks`, from shortly after the first look on (`PanePipe`); None if the pane's
     output is piped elsewhere already.
     """
 
@@ -259,7 +259,7 @@ class TmuxTransport(Closing):
         return latest is not None and latest[0] is seen and all(latest[1][name] == "1" for name in CLICKS)
 
     def _guard(self, seen: Snapshot) -> PaneGuard:
-        """What is held from the latest look to a press.  Raises KeysRefused where no key may be pressed at it."""
+        """What is held from the latest look to a press.  Raises KeysRefused if no key may be pressed at it."""
         if self._latest is None or self._latest[0] is not seen:
             raise KeysRefused(self.target, "that is not the latest look at it")
         if seen.sealed:
@@ -314,7 +314,7 @@ class TmuxTransport(Closing):
     def start(self, command: Sequence[str], directory: str | None = None) -> None:
         """Start a program (argv) in a new session of the target's name, in a directory, else in ours.
 
-        Raises TransportError where there is one of that name, or the target names more than a session.
+        Raises TransportError if there is one of that name, or the target names more than a session.
         """
         if self._name is None:
             raise TransportError(self.target, "it names a window or a pane, not a session", "start it by hand")

@@ -57,7 +57,7 @@ class Written:
 def find_pack(directory: Path) -> Path:
     """The folder that holds the pack's file: the directory itself, or the one package in its ``src``.
 
-    Raises ValueError where there is none, or more than one.
+    Raises ValueError if there is none, or more than one.
     """
     own = directory / PACK_FILE
     found = [own] if own.is_file() else sorted(directory.glob(f"src/*/{PACK_FILE}"))
@@ -137,7 +137,7 @@ def rivals(folder: Path, signature: Signature, captures: Sequence[Capture], pack
 def write(folder: Path, signature: Signature, captures: Sequence[Capture]) -> Written:
     """Add the signature to the end of the pack's file, its captures as hits, and one miss made of the first.
 
-    Raises PackFormatError where the file would be invalid, ValueError where the id is taken, OSError if it cannot be
+    Raises PackFormatError if the file would be invalid, ValueError if the id is taken, OSError if it cannot be
     written; then nothing is left behind.
     """
     path = folder / PACK_FILE

@@ -72,7 +72,7 @@ class Line:
     content: bytes
 
     def read(self) -> Case:
-        """The case on this line.  Raises StoreError, naming file and line, where it holds none."""
+        """The case on this line.  Raises StoreError, naming file and line, if it holds none."""
         try:
             return _case(json.loads(self.content))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

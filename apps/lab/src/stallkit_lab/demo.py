@@ -128,7 +128,7 @@ def scenes() -> list[Scene]:
 def run(engine: Engine, on_row: Callable[[int, int], None] = lambda done, total: None) -> Demo:
     """Drive every scene whose program is installed, check it, and end all that was started.
 
-    Raises TransportUnavailable where tmux is missing, TransportError if it does not answer.
+    Raises TransportUnavailable if tmux is missing, TransportError if it does not answer.
     """
     chosen = [scene for scene in scenes() if all(map(shutil.which, scene.needs))]
     skipped = tuple(f"{s.program}: {' and '.join(s.needs)} not installed" for s in scenes() if s not in chosen)
@@ -195,7 +195,7 @@ class _Stage:
         return left
 
     def _alive(self) -> Iterator[int]:
-        """Every process with the mark of this run; none where there is no /proc."""
+        """Every process with the mark of this run; none if there is no /proc."""
         wanted = f"{MARK}={self._mark}".encode()
         for entry in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):

@@ -31,7 +31,7 @@ _HAND_MADE = re.compile(r"\bhand-?made\b|\bnotes\b", re.IGNORECASE)
 class Row:
     """One prompt or state of one version of a program, and its signatures.
 
-    `kind` is what it asks for, or its state where it asks for nothing; `keys` is empty where a person answers;
+    `kind` is what it asks for, or its state if it asks for nothing; `keys` is empty if a person answers;
     `seen` is the last day or month, "" where no capture gives one.
     """
 

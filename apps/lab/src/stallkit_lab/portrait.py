@@ -101,7 +101,7 @@ class Portrait:
 
 
 def portrait(engine: Engine, name: str, package_dirs: PackageDirs) -> Portrait | None:
-    """The portrait of the signature ``PACK:ID``; None where the engine has none of that name.
+    """The portrait of the signature ``PACK:ID``; None if the engine has none of that name.
 
     `package_dirs` as for `matrix`.
     """

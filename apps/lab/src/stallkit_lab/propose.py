@@ -62,7 +62,7 @@ class NotTold(Portable, ValueError):
 def propose(screens: Sequence[Screen], others: Sequence[Screen] = (), names: Collection[str] = ()) -> Proposal:
     """Clauses that hold on every one of the screens and, together, on none of the others.
 
-    `names` are words that belong to this machine or its user.  Raises ValueError where no text is stable, NotTold where
+    `names` are words that belong to this machine or its user.  Raises ValueError if no text is stable, NotTold if
     none distinguishes them.
     """
     pieces = _pieces_of(names)
@@ -95,7 +95,7 @@ def _doubts(screens: Sequence[Screen], others: Sequence[Screen], clauses: Sequen
 
 
 def _own_lines(screen: Screen) -> list[str]:
-    """The program's own lines: empty where a person's words stand, or a text that gives way to what is typed."""
+    """The program's own lines: empty if a person's words stand, or a text that gives way to what is typed."""
     layout = read_layout(screen)
     lines = [*screen.lines, *[""] * (screen.prompt_line.row + 1 - len(screen.lines))]
     for row in (*layout.parts.get("person", ()), *layout.parts.get("composer", ())):
@@ -132,7 +132,7 @@ def _merged(left: list[str], right: list[str]) -> list[str]:
 
 
 def _prompt_pattern(screens: Sequence[Screen], pieces: re.Pattern[str]) -> Clause | None:
-    """The whole prompt line as a pattern that ends at the cursor; None where too little of it is stable."""
+    """The whole prompt line as a pattern that ends at the cursor; None if too little of it is stable."""
     if not all(_own_lines(screen)[screen.prompt_line.row] for screen in screens):
         return None
     lines = [_cut(screen.prompt_line.text.rstrip(), pieces) for screen in screens]

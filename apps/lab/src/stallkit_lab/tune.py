@@ -45,7 +45,7 @@ class Effect:
     """The cases and examples under one mutant.
 
     `adds` is what the original clause adds to the precision of the signature's state, `costs` what it costs in recall;
-    None where there is nothing to divide by.  `changed` are the ids of cases with another state, kind,
+    None if there is nothing to divide by.  `changed` are the ids of cases with another state, kind,
     certainty, signature or key, `broken` the examples that are no longer met.  `without_use`: there were cases, and
     nothing at all changed.
     """

@@ -82,7 +82,7 @@ def sockets(folder: Path, sandboxes: Sequence[str], tcp: Tcp | None = None) -> I
     """Listen for these sandboxes, each in its directory below `folder`, which is made, and at `host_socket`.
 
     A sandbox may spoil its own directory, but nobody else's endpoint.  Raises ValueError for a name that no sandbox may
-    have; where none of them can be served, StallkitError or OSError, as where another process serves it.
+    have; if none of them can be served, StallkitError or OSError, as when another process serves it.
     """
     with ExitStack() as stack:
         opened: list[socket.socket] = []

@@ -190,7 +190,7 @@ def answer_item(
 
     `reach` opens the transport of the item's session, which is closed at the end; None, of a notice: no key may go
     there.  `engine` gives the engine.  Neither is called for a notice whose agent waits.  Raises NoItem, StoreError,
-    and ValueError for a text that cannot be typed at a prompt; where looking at that fails, TransportError, and the
+    and ValueError for a text that cannot be typed at a prompt; if looking at that fails, TransportError, and the
     item stays open.
     """
     text = given.name if isinstance(given, Choice) else given

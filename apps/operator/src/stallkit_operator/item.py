@@ -219,7 +219,7 @@ class Item:
         return Choice(",".join(one.id for one in named), ", ".join(one.name for one in named))
 
     def choice(self, kind: ChoiceKind) -> Choice | None:
-        """The option of that kind; None where there is not exactly one."""
+        """The option of that kind; None if there is not exactly one."""
         found = [one for one in self.options if one.kind is kind]
         return found[0] if len(found) == 1 else None
 

@@ -83,7 +83,7 @@ def by_itself(what: str, host: str) -> str:
 def chosen(order: Order, item: Item) -> Choice | str | None:
     """What an order answers the item with: an option, or a text; None: it is taken off the list without an answer.
 
-    Raises ValueError where the item has no such option.
+    Raises ValueError if the item has no such option.
     """
     match order.verb:
         case Verb.REPLY:

@@ -154,7 +154,7 @@ class Queue(Database):
     ) -> Item:
         """An agent's message, once by its key: a new item, or appended to the one that waits for an answer.
 
-        It is on the disk on return.  The same key finds its item again, whatever became of it.  Raises ValueError where
+        It is on the disk on return.  The same key finds its item again, whatever became of it.  Raises ValueError if
         too much waits already.
         """
         with self.writing() as base:
@@ -217,7 +217,7 @@ class Queue(Database):
     ) -> Item:
         """End it; `claim` is the caller's own, `seen` the revision that they were shown.
 
-        Raises NotOpen where somebody was first, NotAsShown, NoItem where there is none.
+        Raises NotOpen if somebody was first, NotAsShown, NoItem if there is none.
         """
 
         def ended(item: Item) -> Item:

@@ -122,7 +122,7 @@ class Waivers(Database):
         return waiver
 
     def revoke(self, id: int, who: Who) -> Waiver:
-        """Take it back.  Raises StallkitError where there is none of that number, StoreError."""
+        """Take it back.  Raises StallkitError if there is none of that number, StoreError."""
         with self.writing() as base:
             base.execute("update waiver set revoked = ? where id = ? and revoked is null", (self._now(), id))
             row = base.execute("select * from waiver where id = ?", (id,)).fetchone()

@@ -72,7 +72,7 @@ class Finding:
 
 
 def explain(facts: EndFacts) -> Finding | None:
-    """Why it ended; None where it runs, or could not be looked at."""
+    """Why it ended; None if it runs, or could not be looked at."""
     status = _status(facts)
     if not facts.same_boot:
         return Finding(Cause.MACHINE_RESTARTED, status, "the machine was started again since")
@@ -118,7 +118,7 @@ def _is_the_containers(pane: PaneFacts, container: ContainerFacts) -> bool:
 
 
 def _of_container(facts: EndFacts, container: ContainerFacts, status: Status | None) -> Finding | None:
-    """The finding where the container ended; None where it runs on, or that is unknown: then the terminal decides."""
+    """The finding if the container ended; None if it runs on, or that is unknown: then the terminal decides."""
     over = facts.pane.dead or facts.pane.place is Presence.GONE
     if not over and status is None:  # its client still runs, or has not made it yet
         return None

@@ -44,7 +44,7 @@ def log_of(directory: str | Path) -> Path:
 
 
 def append(directory: str | Path, event: Mapping[str, Any], max_bytes: int = MOST) -> None:
-    """Append one redacted line, readable by its owner alone.  Raises StoreError where that fails.
+    """Append one redacted line, readable by its owner alone.  Raises StoreError if that fails.
 
     It does not make the directory; it makes ``.stallkit`` with a ``.gitignore``, so that the worktree stays clean.
     """

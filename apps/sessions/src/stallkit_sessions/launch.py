@@ -135,7 +135,7 @@ class Launch:
 def launch(session: Session, variables: Variables) -> Iterator[Launch]:
     """How to start it; until the end of the context its variables can be read.
 
-    Raises StartRefused, StoreError where a file that it needs cannot be written.
+    Raises StartRefused, StoreError if a file that it needs cannot be written.
     """
     own = _environment(session)
     if not variables.values:
@@ -166,7 +166,7 @@ def check_variables(session: Session, variables: Variables) -> None:
 def variables_again(session: Session) -> Variables:
     """The variables for another start of it: those of its files, read again.
 
-    Raises StartRefused where some of it were given otherwise: their values were kept nowhere.
+    Raises StartRefused if some of it were given otherwise: their values were kept nowhere.
     """
     if session.env:
         why = f"the values of {', '.join(session.env)} are kept nowhere"
@@ -206,7 +206,7 @@ def _program(session: Session, path: str | None) -> list[str]:
 def _environment(session: Session) -> dict[str, str]:
     """The variables of stallkit's own: its ports, of which most servers read PORT, whom git, ssh and sudo ask.
 
-    Raises StoreError where the program that they ask cannot be written.
+    Raises StoreError if the program that they ask cannot be written.
     """
     given: dict[str, str] = {}
     if session.askpass:

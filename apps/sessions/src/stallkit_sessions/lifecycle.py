@@ -46,7 +46,7 @@ def start(
     """Start it, watched from its beginning; the returned session has its ports and identity.
 
     With `replace` a session of that name is stopped first.  `tell` is called with warnings.  Without `variables` it is
-    another start of one that was given them.  Raises StartRefused and other TransportErrors where it could not be
+    another start of one that was given them.  Raises StartRefused and other TransportErrors if it could not be
     started, StoreError if that cannot be noted, ValueError for an invalid name or ports: then name and ports are
     free again, and nothing runs.
     """
@@ -72,7 +72,7 @@ def start(
 def start_in_place(register: Register, record: ExitRecord, session: Session) -> Session:
     """Start a session in the pane that an ended one of its name left; the returned session has its identity.
 
-    Raises as `start` does: name and ports are taken before anything is done, and free again where it failed.
+    Raises as `start` does: name and ports are taken before anything is done, and free again if it failed.
     """
     variables = variables_again(session)
     session = register.claim(session, Process.ours())
@@ -135,7 +135,7 @@ def _await_container(register: Register, session: Session) -> None:
 def stop(register: Register, living: RunningSession, order: Order = Order.STOP, grace_s: float = GRACE_S) -> ExitRecord:
     """End a session: its program, its record, its pane and container, in this order.
 
-    Raises TransportError where its program cannot be ended or looked at: then nothing is removed.
+    Raises TransportError if its program cannot be ended or looked at: then nothing is removed.
     """
     session = living.session
     if not living.bound:

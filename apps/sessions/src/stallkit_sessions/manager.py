@@ -85,8 +85,8 @@ class Sessions:
         `stallkit wrap`; `sandbox` is of one that a manifest describes.  `env` and `env_files` are variables for it
         (docs/sessions.md): no value is in a list of processes, or kept.  `tell` is called with warnings.
 
-        Raises ValueError for invalid values, StartRefused where name or port is taken, UnknownProgram where there is
-        no such program, OSError where a file of variables cannot be read.
+        Raises ValueError for invalid values, StartRefused if name or port is taken, UnknownProgram if there is
+        no such program, OSError if a file of variables cannot be read.
         """
         if not valid_name(name):
             raise ValueError(f"{name!r} is not a name for a session: 1 to 64 letters, digits, _ and -, no - in front")
@@ -132,7 +132,7 @@ class Sessions:
         return start(self._register, session, size, replace, tell, variables)
 
     def latest(self, name: str) -> Session | ExitRecord | None:
-        """The running session of that name, else how the last one ended; None where none was ever started."""
+        """The running session of that name, else how the last one ended; None if none was ever started."""
         found = self._found(name)
         return found.session if isinstance(found, RunningSession) else found
 
@@ -156,7 +156,7 @@ class Sessions:
     def stop(self, name: str, grace_s: float = GRACE_S) -> ExitRecord:
         """End a session: program, record, then pane and container; for one that ended, remove what it left.
 
-        Raises SessionGone where none was ever started, TransportError if it cannot be ended.
+        Raises SessionGone if none was ever started, TransportError if it cannot be ended.
         """
         found = self._found(name)
         if found is None:

@@ -94,7 +94,7 @@ class Monitor:
     async def finalized(self) -> None:
         """Look now, and return when everything that ended before the call is explained.
 
-        Raises StoreError where it ends before that.
+        Raises StoreError if it ends before that.
         """
         async with self._passes:
             began = self._done + 1  # the current pass may have looked before

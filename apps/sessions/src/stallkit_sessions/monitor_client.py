@@ -14,7 +14,7 @@ ANSWER_S = 8.0  # longer than it waits for the last witness (`explain.PATIENCE_S
 
 
 def ensure(folder: Path | None = None) -> None:
-    """Start a monitor unless one runs; it watches when this returns.  Raises StoreError where none can be started."""
+    """Start a monitor unless one runs; it watches when this returns.  Raises StoreError if none can be started."""
     folder = (folder or state_dir()).absolute()
     if held(folder):
         return
@@ -30,7 +30,7 @@ def ensure(folder: Path | None = None) -> None:
 
 
 def ask(folder: Path | None = None, answer_s: float = ANSWER_S) -> bool:
-    """Have the monitor look now; True once it wrote down what it found, False where none answers."""
+    """Have the monitor look now; True once it wrote down what it found, False if none answers."""
     folder = (folder or state_dir()).absolute()
     if not held(folder):
         return False

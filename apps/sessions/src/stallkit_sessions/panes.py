@@ -42,7 +42,7 @@ def begin(
 ) -> tuple[str, int | None]:
     """Start a program (argv) in a new tmux session; returns its identity, and its start in clock ticks since boot.
 
-    The start is None where the program has ended already; its pane remains.  `size` is columns and rows.  A program
+    The start is None if the program has ended already; its pane remains.  `size` is columns and rows.  A program
     that cannot be run ends with 126 or 127, and its pane says why.  Starts the server where there is none.
 
     Raises NameTaken, StartError, CaptureTimeout (then nothing is started later), TransportUnavailable; ValueError for
@@ -139,7 +139,7 @@ class Pane:
 
 
 def panes_of(server: Server) -> list[Pane] | None:
-    """Every pane of a server; None where no server answers on its socket.  Raises TransportError."""
+    """Every pane of a server; None if no server answers on its socket.  Raises TransportError."""
     frame = Frame()
     line = frame.line(IDENTITY, "#{pane_dead}", ENDED, f"#{{{MARK}}}")
     for last in (False, False, True):
@@ -165,9 +165,9 @@ def panes_of(server: Server) -> list[Pane] | None:
 
 
 def find(identifier: str, options: Options) -> tuple[str, int | None] | None:
-    """The pane that was made for the session of this id, in the form of `begin`; None where there is none.
+    """The pane that was made for the session of this id, in the form of `begin`; None if there is none.
 
-    Raises TransportError where looking failed.
+    Raises TransportError if looking failed.
     """
     for pane in panes_of(Server(options)) or ():
         if pane.mark == identifier:
@@ -179,7 +179,7 @@ def remove(session: TmuxSession) -> bool:
     """Remove the pane of a session, and with its last pane the tmux session; whether it existed.
 
     Panes that a user opened beside it stay, and so does another session that has since got its name or pane.  A program
-    that still runs in it loses its terminal, so it should be ended first.  Raises TransportError where looking failed;
+    that still runs in it loses its terminal, so it should be ended first.  Raises TransportError if looking failed;
     then nothing is removed later.
     """
     target, identity = f"tmux:{session.name}", Identity.of(session.identity)

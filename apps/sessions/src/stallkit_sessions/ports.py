@@ -73,7 +73,7 @@ def any_free(besides: Collection[int] = (), count: int = 1) -> list[int]:
 
 
 def listeners(ports: Iterable[int]) -> dict[int, dict[str, Any] | None]:
-    """The listener of each port: ``{"pid", "program"}``, both None where unknown; None where no process listens.
+    """The listener of each port: ``{"pid", "program"}``, both None if unknown; None if no process listens.
 
     A port is missing if that cannot be read, as on a system without /proc.
     """

@@ -122,7 +122,7 @@ class Register:
         """Take the name and all ports for a session that is about to be started, or nothing.
 
         Returns the session with its ports: a free one for each 0.  `by` is the process that starts it, and its start
-        in clock ticks.  Raises StartRefused where the name or a port is taken, ValueError for a name that cannot be
+        in clock ticks.  Raises StartRefused if the name or a port is taken, ValueError for a name that cannot be
         kept, and for invalid ports.
         """
         if not session.name or not session.name.isprintable() or redact(session.name) != session.name:
@@ -161,7 +161,7 @@ class Register:
     def bound(self, id: str, identity: str, pane_started: int | None = None) -> bool:
         """Note that it runs, and where; adds the event session_started.
 
-        False where the claim was given up, or bound before: then the caller must stop what it just started.
+        False if the claim was given up, or bound before: then the caller must stop what it just started.
         """
         with self._base.writing() as base:
             row = self._of(base, id, "state = 'starting'")
@@ -185,7 +185,7 @@ class Register:
             return bool(done.rowcount)
 
     def order(self, id: str, order: Order | None, by: tuple[int, int] | None = None) -> bool:
-        """Write down an order before it is carried out, or take it back; False where the session has ended.
+        """Write down an order before it is carried out, or take it back; False if the session has ended.
 
         `by` is the process that carries it out, and its start in clock ticks.
         """
@@ -199,7 +199,7 @@ class Register:
             return bool(done.rowcount)
 
     def ready(self, id: str) -> bool:
-        """Note that it was ready, and add the event session_ready; False where that was done before, or it ended."""
+        """Note that it was ready, and add the event session_ready; False if that was done before, or it ended."""
         with self._base.writing() as base:
             row = self._of(base, id, "state = 'running' and ready_at is null")
             if row is None:
@@ -240,7 +240,7 @@ class Register:
     def incident(self, sessions: Iterable[str], cause: Cause, why: str) -> str | None:
         """Give the common cause of these sessions' ends an id, and one event for all of them.
 
-        A process that finds the same end again gets the same id; None where none of the sessions is known.
+        A process that finds the same end again gets the same id; None if none of the sessions is known.
         """
         ids = list(sessions)
         with self._base.writing() as base:

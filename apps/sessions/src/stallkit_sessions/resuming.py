@@ -85,7 +85,7 @@ def _with(command: Sequence[str], agent: Agent, words: Callable[[Resume], tuple[
 
 
 def _kept(words: list[str], known: Resume) -> tuple[list[str], list[str]] | None:
-    """The directory and the options of a command line; None where one of its words is not known."""
+    """The directory and the options of a command line; None if one of its words is not known."""
     first: list[str] = []
     options: list[str] = []
     while words:

@@ -68,7 +68,7 @@ def private_places(tmux_socket: str | None = None) -> tuple[Place, ...]:
 
 
 def why_private(path: str | Path, places: Iterable[Place]) -> str | None:
-    """Why a path must not be mounted, in words; None where nothing is against it."""
+    """Why a path must not be mounted, in words; None if nothing is against it."""
     real = _real(path)
     for place in places:
         if real == place.path or place.path in real.parents:
@@ -87,7 +87,7 @@ def why_hidden(path: str | Path) -> str | None:
 
 
 def why_replaceable(path: str | Path, writable: Iterable[str | Path]) -> str | None:
-    """Why a sandbox that can write in these directories could put a link in a path's place; None where it could not."""
+    """Why a sandbox that can write in these directories could put a link in a path's place; None if it could not."""
     roots = [_real(root) for root in writable]
     for name in _names_on_the_way(path):
         for root in roots:
@@ -139,7 +139,7 @@ def options_of(
 ) -> tuple[str, ...]:
     """The words for the runtime's `run`, except those of its command.
 
-    Raises StartRefused where a source does not exist, or is none that a sandbox may have; `tmux_socket` is that of the
+    Raises StartRefused if a source does not exist, or is none that a sandbox may have; `tmux_socket` is that of the
     tmux server it is started on, `others_write` are directories in which other sandboxes can write.
     """
     _check(manifest, tmux_socket, [*writable_of(manifest), *others_write])
@@ -159,7 +159,7 @@ def options_of(
 
 
 def variables_of(manifest: Manifest, environ: Mapping[str, str]) -> Variables:
-    """The variables that it is given unseen.  Raises StartRefused where one is not set, or a file cannot be read."""
+    """The variables that it is given unseen.  Raises StartRefused if one is not set, or a file cannot be read."""
     try:
         return read_variables(manifest.env, manifest.env_files, environ)
     except (OSError, ValueError) as error:

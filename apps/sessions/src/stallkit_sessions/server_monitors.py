@@ -61,7 +61,7 @@ class ServerWatch:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> ServerEnd:
-        """Begin to wait: LIVES, or GONE where there is no server.  Raises TransportError where looking failed."""
+        """Begin to wait: LIVES, or GONE if there is no server.  Raises TransportError if looking failed."""
         try:
             self._waiter, self.server = await self._connected()
         except SessionGone:
@@ -168,7 +168,7 @@ class _Waiter:
         return ServerIdentity.of(line.removeprefix(_PID).strip()) if complete else None
 
     async def server_end(self) -> ServerEnd | None:
-        """Wait for its end: how the server ended, or None where the client ended for another reason."""
+        """Wait for its end: how the server ended, or None if the client ended for another reason."""
         if await self.process.wait() == 0:
             return ServerEnd.ENDED
         return ServerEnd.CRASHED if EXITED in self.text() else None
@@ -297,7 +297,7 @@ class ContainerEventListener:
         self._task = asyncio.create_task(self._listen(ContainerEventStream(name, environment, since)))
 
     def account(self, session: str) -> Account | None:
-        """The events of this session's container (by the session's id); None where there were none."""
+        """The events of this session's container (by the session's id); None if there were none."""
         return self._accounts.get(session)
 
     async def close(self) -> None:

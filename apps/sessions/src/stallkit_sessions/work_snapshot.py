@@ -381,7 +381,7 @@ def _head_of(repository: Repository) -> str | None:
 
 
 def _plain(path: Path, most: int = SMALL) -> str | None:
-    """The content of a plain file, no link; None where there is none."""
+    """The content of a plain file, no link; None if there is none."""
     try:
         return small_file(path, most, links=False).rstrip("\n")
     except FileNotFoundError:
@@ -395,7 +395,7 @@ def _commit(text: str) -> str:
 
 
 def _check_own(objects: Path) -> None:
-    """Raise ValueError where a repository has objects of another one: a push would send them, if it names one.
+    """Raise ValueError if a repository has objects of another one: a push would send them, if it names one.
 
     An agent can borrow from any repository of the user's, by a file of git's or by links.
     """
@@ -472,7 +472,7 @@ class SafeDir:
         os.close(self._root)
 
     def look(self, name: bytes) -> os.stat_result | None:
-        """What it is; None where there is nothing, or something else instead of one of its directories."""
+        """What it is; None if there is nothing, or something else instead of one of its directories."""
         try:
             folder, last = self._folder(name)
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
@@ -512,7 +512,7 @@ class SafeDir:
             yield file
 
     def write(self, name: bytes, content: bytes, mode: str) -> bool:
-        """Make a file, or a link where git's mode says so, and its directories; False where anything is in the way."""
+        """Make a file, or a link where git's mode says so, and its directories; False if anything is in the way."""
         try:
             folder, last = self._folder(name, make=True)
             if mode == "120000":

@@ -66,9 +66,9 @@ class Repository:
 def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str, Any] | None:
     """The state of a directory's worktree; None if it is not in one.
 
-    ``root``, ``branch`` (None where ``detached`` names a commit instead), ``commit`` (None before the first one),
+    ``root``, ``branch`` (None if ``detached`` names a commit instead), ``commit`` (None before the first one),
     ``linked`` (to another worktree's repository), ``unfinished`` (rebase, merge, ...), ``dirty`` (files), of which
-    ``untracked``, the first ``files``; ``upstream``, ``ahead`` and ``behind`` of it; ``unpushed`` commits, None where
+    ``untracked``, the first ``files``; ``upstream``, ``ahead`` and ``behind`` of it; ``unpushed`` commits, None if
     there is neither an upstream nor a remote.  Unknown facts are missing, and ``why`` gives the reason, such as taking
     longer than `deadline_s` seconds.  A submodule counts as changed where its commit differs.
     """
@@ -86,7 +86,7 @@ def worktree(directory: str | Path, deadline_s: float = DEADLINE_S) -> dict[str,
 
 
 def repository_place(directory: str | Path) -> Path | None:
-    """The directory of the repository that a directory's worktree belongs to, resolved; None where there is none."""
+    """The directory of the repository that a directory's worktree belongs to, resolved; None if there is none."""
     try:
         found = repository_of(Path(directory))
     except (OSError, ValueError):

@@ -93,7 +93,7 @@ class PaneListener:
             await self._server.answer(["source-file", "-"], "\n".join(lines) + "\n")
 
     def marks(self, identity: Identity) -> Marks | None:
-        """What was reported in a pane; None where nothing listens."""
+        """What was reported in a pane; None if nothing listens."""
         heard = self._heard.get(identity)
         if heard is None or heard.reader is None:
             return None

@@ -46,7 +46,7 @@ class LogReader:
     ) -> Iterator[Mapping[str, Any]]:
         """Each event, with files left out that were not written since then, in seconds of the wall clock.
 
-        `on_progress` is called with the share that was read, 0 to 1.  Raises ConfigError where there is no log, or it
+        `on_progress` is called with the share that was read, 0 to 1.  Raises ConfigError if there is no log, or it
         cannot be read.
         """
         with ExitStack() as stack:

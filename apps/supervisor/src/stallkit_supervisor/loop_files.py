@@ -33,7 +33,7 @@ def working_directory(pid: int | None) -> Path | None:
 
 
 def signal_stamp(directory: Path) -> str | None:
-    """The stamp of a signal, which changes with another file or a new write.  None where there is none."""
+    """The stamp of a signal, which changes with another file or a new write.  None if there is none."""
     try:
         found = os.stat(f"{directory}/{SIGNAL}")  # noqa: PTH116  # at every beat of every session: a Path takes twice as long
     except OSError:
@@ -53,7 +53,7 @@ def stopped(directory: Path) -> bool:
 
 
 def held(directories: Iterable[Path], session: str, store: Store | None) -> Path | None:
-    """The ``.auto-stop`` that holds a session's keys, in one of these directories; None where there is none.
+    """The ``.auto-stop`` that holds a session's keys, in one of these directories; None if there is none.
 
     Only one that the store knows as another session's halt, in a directory that both share, does not hold this one.
     """
@@ -76,8 +76,8 @@ def _is_anothers(directory: Path, session: str, store: Store | None) -> bool:
 def release(store: Store, session: str) -> tuple[str, Path | None] | None:
     """Lift a session's halt, and remove the ``.auto-stop`` that was written for it: what a person orders.
 
-    Returns why it was halted, and an ``.auto-stop`` of somebody else that holds it anyway; None where it was not
-    halted.  Raises StoreError, and lifts nothing, where the file or the store cannot be written.
+    Returns why it was halted, and an ``.auto-stop`` of somebody else that holds it anyway; None if it was not
+    halted.  Raises StoreError, and lifts nothing, if the file or the store cannot be written.
     """
     why, last, file = store.halted(session), store.last(session), store.stop_file(session)
     if why is None and last is not None and last.outcome in (None, "unknown"):

@@ -35,7 +35,7 @@ _NOTICES = frozenset({"escalation", "limit"})
 
 
 def agent_of(verdict: Verdict, snapshot: Snapshot) -> str | None:
-    """The agent that runs there, by the name of its pack or its own; None where none is seen."""
+    """The agent that runs there, by the name of its pack or its own; None if none is seen."""
     if verdict.agents:
         return sorted(verdict.agents)[0]
     says = decisive(verdict.signals)

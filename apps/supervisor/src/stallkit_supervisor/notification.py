@@ -201,7 +201,7 @@ def _still(text: str) -> str:
 
 
 def _changed(before: str, now: str) -> frozenset[int]:
-    """The places of the numbers that fell, counted from the first; none where anything else changed as well.
+    """The places of the numbers that fell, counted from the first; none if anything else changed as well.
 
     A number that grows may be that of the next question.
     """

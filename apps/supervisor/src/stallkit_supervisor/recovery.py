@@ -136,10 +136,10 @@ class Restarter:
 
 
 def keep_exit(file: Path, target: str, transport: TmuxTransport, seen: Snapshot) -> ExitRecord | None:
-    """Write the exit record of a pane whose program ended; None where its name is another running session's.
+    """Write the exit record of a pane whose program ended; None if its name is another running session's.
 
     `file` is the register, `target` the session's name.  Raises StoreError if it cannot be written, StartRefused
-    where that would forget how the session was started.
+    if that would forget how the session was started.
     """
     assert seen.identity is not None  # every pane has one
     with _register(file) as register:
@@ -191,9 +191,9 @@ def ended_here(file: Path, target: str, options: Options) -> ExitRecord | None:
 
 
 def started_with(file: Path, identity: str) -> tuple[str, ...] | None:
-    """The command of the session that `stallkit start` began in a pane; None where it began none there.
+    """The command of the session that `stallkit start` began in a pane; None if it began none there.
 
-    Raises StoreError, and StartRefused where it could not be started again as it was.
+    Raises StoreError, and StartRefused if it could not be started again as it was.
     """
     with _register(file) as register:
         found = next((one.session for one in register.living() if one.session.identity == identity), None)
@@ -209,7 +209,7 @@ def started_with(file: Path, identity: str) -> tuple[str, ...] | None:
 def _again(session: Session, command: Sequence[str]) -> Session:
     """Another start of it, with a supervisor's restart command instead of its own, and everything else as it was.
 
-    Raises StartRefused if that is not known, or where its container runs on.
+    Raises StartRefused if that is not known, or if its container runs on.
     """
     name, runtime = session.name, runtime_of(session)
     if not Path(session.directory).is_dir():
@@ -234,7 +234,7 @@ def _is_on(session: Session, options: Options) -> bool:
 
 
 def _by_hand(transport: TmuxTransport, seen: Snapshot, command: Sequence[str]) -> None:
-    """Raise StartRefused where a pane was started by hand in a container or sandbox that `command` does not name."""
+    """Raise StartRefused if a pane was started by hand in a container or sandbox that `command` does not name."""
     assert seen.identity is not None  # every pane has one
     words = ["display-message", "-p", "-t", Identity.of(seen.identity).pane, "#{pane_start_command}"]
     begun = _names(Server(transport.options).run(transport.target, words)) & _CONTAINED
@@ -362,7 +362,7 @@ class Recoverer:
         return outcome if intent is None else self._concluded(intent, outcome)
 
     def _doubt(self, decision: Action, policy: Policy, was: Observed, verdict: Verdict, seen: Snapshot) -> str | None:
-        """The reason against it, after another look; None where there is none."""
+        """The reason against it, after another look; None if there is none."""
         if isinstance(decision, Restart) and not decision.resumes and seen.alive and self.hands.restart:
             return None  # `ShellPrompt` asks the kernel whether a shell is at its prompt, whatever the screen shows
         if observed(verdict) != was:
@@ -380,7 +380,7 @@ class Recoverer:
     def _intend(
         self, name: str, decision: Action, config: WatchConfig, was: Observed, seen: Snapshot | None
     ) -> int | None:
-        """Write down the intent; None where there is no store.  Raises StoreError, Halted."""
+        """Write down the intent; None if there is no store.  Raises StoreError, Halted."""
         if self.store is None:
             return None
         keys = None if isinstance(decision, Choose | Restart | Send) else str(decision.keys)

@@ -93,7 +93,7 @@ class Source(Protocol):
     async def sweep(self, due: Callable[[str], bool]) -> Sequence[SourceLook]:
         """One look at each session, or, where a look is expensive, at those that are `due`.
 
-        Raises TransportError where none could be looked at, such as with a stopped server.
+        Raises TransportError if none could be looked at, such as with a stopped server.
         """
 
     def open(self, target: str) -> Transport:
@@ -286,7 +286,7 @@ class FleetSource:
     def _told(
         self, looks: Sequence[tuple[str, Row, Snapshot | None]], marks: dict[Identity, Marks | None]
     ) -> list[SourceLook]:
-        """The snapshot of each look, with the kernel's facts if it is asked; None where nothing is new."""
+        """The snapshot of each look, with the kernel's facts if it is asked; None if nothing is new."""
         asked, groups = 0, cache(groups_now)  # listed once a sweep, where any is asked
         found = []
         for target, row, look in looks:

@@ -27,7 +27,7 @@ NAME = 24
 
 
 def summary(needs: Iterable[tuple[StatusNeed, str]]) -> str:
-    """How many sessions need what, and which, as far as there is room; empty where none needs anything.
+    """How many sessions need what, and which, as far as there is room; empty if none needs anything.
 
     The names are those of targets.  Without secrets, and without characters that a terminal would not show.
     """
@@ -92,7 +92,7 @@ class StatusText:
 def clear_stale(server: Server) -> bool:
     """Remove the text of a process that has ended without doing so; whether there was one.
 
-    Raises TransportError where tmux does not answer; SessionGone where no server runs.
+    Raises TransportError if tmux does not answer; SessionGone if no server runs.
     """
     owner = server.run(server.name, ["display-message", "-p", f"#{{{OWNER}}}"]).strip()
     pid, _, started = owner.partition("_")

@@ -128,7 +128,7 @@ class Store(Database):
     ) -> int:
         """Write down an intent, and return its number: it is on the disk when this returns.
 
-        Raises Halted, and writes nothing, where the session is halted or is at one of the `limits`.
+        Raises Halted, and writes nothing, if the session is halted or is at one of the `limits`.
         """
         given_name, session = session, _name(session)
         with self.writing() as base:

@@ -82,7 +82,7 @@ class Supervisor:
     ) -> None:
         """`targets` is one, like ``tmux:NAME``, or several.
 
-        Raises ValueError for an invalid target or an unknown profile, TypeError for what is no target, PackError where
+        Raises ValueError for an invalid target or an unknown profile, TypeError for what is no target, PackError if
         no pack is installed.
         """
         targets = [targets] if isinstance(targets, str) else _names(targets)
@@ -129,7 +129,7 @@ class Supervisor:
         return [source.socket for source in self._sources if isinstance(source, FleetSource)]
 
     def since_look(self, watched: Watched) -> float | None:
-        """Seconds since the last look at a session; None where there was none."""
+        """Seconds since the last look at a session; None if there was none."""
         return None if watched.looked_at is None else self._clock() - watched.looked_at
 
     def stop(self) -> None:

@@ -161,7 +161,7 @@ async def answering(
     held: int = HELD,
     alive_s: float = ALIVE_S,
 ) -> AsyncIterator[Path | None]:
-    """Answer for this supervisor while the context lasts; the socket's path, None where it could not be made.
+    """Answer for this supervisor while the context lasts; the socket's path, None if it could not be made.
 
     It is in the state directory; `tell` is called with why it could not be made.  Enter it before the supervisor.
     """
@@ -211,7 +211,7 @@ def remove_dead(folder: Path | None = None) -> bool:
 def statuses(folder: Path | None = None, answer_s: float = CLIENT_S) -> list[dict[str, Any]]:
     """What each running supervisor says of itself and its sessions.
 
-    Raises DaemonSilent where one does not answer within `answer_s` seconds.
+    Raises DaemonSilent if one does not answer within `answer_s` seconds.
     """
     found = []
     for path in sockets(folder):
@@ -221,7 +221,7 @@ def statuses(folder: Path | None = None, answer_s: float = CLIENT_S) -> list[dic
 
 
 def verdict(target: str, folder: Path | None = None, answer_s: float = CLIENT_S) -> dict[str, Any] | None:
-    """The verdict of the last look at a session, by the first supervisor that watches it; None where none does."""
+    """The verdict of the last look at a session, by the first supervisor that watches it; None if none does."""
     for path in sockets(folder):
         with suppress(DaemonGone, DaemonRefused, DaemonSilent):
             return ask(path, {"do": "verdict", "target": target}, answer_s)
@@ -231,7 +231,7 @@ def verdict(target: str, folder: Path | None = None, answer_s: float = CLIENT_S)
 def events(path: Path, line_s: float = LINE_S) -> Iterator[dict[str, Any]]:
     """Each event of the supervisor at a socket from now on, as in its log, until it ends.
 
-    Raises DaemonGone where it was killed, DaemonSilent where it hangs, DaemonRefused where this client read too slowly.
+    Raises DaemonGone if it was killed, DaemonSilent if it hangs, DaemonRefused if this client read too slowly.
     """
     for line in stream(path, {"do": "events"}, line_s):
         event = line.get("progress")

@@ -37,7 +37,7 @@ _SECRET = 0.3  # a wrong guess must not turn a secret into text
 def form_claim(look: Look, shown: Shown, regression: Regression | None = None) -> Claim | None:
     """Another state than the one so far, or a doubt about it; `regression` is the shipped one, or another.
 
-    None where more than the form is known.
+    None if more than the form is known.
     """
     snapshot, facts = look.snapshot, look.facts
     found = asked(look, shown)

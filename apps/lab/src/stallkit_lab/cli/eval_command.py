@@ -272,7 +272,7 @@ def eval_command(
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Add the file's name to an error of writing: the system gives none where the disk is full."""
+    """Add the file's name to an error of writing: the system gives none if the disk is full."""
     try:
         yield
     except OSError as error:

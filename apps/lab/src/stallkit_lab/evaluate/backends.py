@@ -82,7 +82,7 @@ def evaluate_paths(
 ) -> Evaluation:
     """Judge every case in these corpora; the result is the same with every backend.
 
-    `on_done` is called with how many more cases are judged.  Raises StallkitError where the backend does not work;
+    `on_done` is called with how many more cases are judged.  Raises StallkitError if the backend does not work;
     unreadable cases are in `problems`.
     """
     unread: list[StallkitError] = []
@@ -201,7 +201,7 @@ def _continue(items: Sequence[Item]) -> Chunk:
 def on_cluster(settings: Settings, items: Iterable[Item], address: str) -> Iterator[Chunk]:
     """The same from the workers of a running Dask scheduler, HOST:PORT.
 
-    Raises StallkitError where distributed is not installed, the scheduler does not answer or has no worker, or a
+    Raises StallkitError if distributed is not installed, the scheduler does not answer or has no worker, or a
     worker has another version of stallkit or another classifier, which might judge differently.
     """
     try:

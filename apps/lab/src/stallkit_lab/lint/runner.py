@@ -92,7 +92,7 @@ def lint_subject(subject: Subject, thorough: bool = True, cases: Sequence[Case] 
 
 
 def lint_path(path: Path, thorough: bool = True, cases: Sequence[Case] = ()) -> Linted:
-    """All rules over a pack file, or the one in a folder.  Raises OSError where the path does not exist."""
+    """All rules over a pack file, or the one in a folder.  Raises OSError if the path does not exist."""
     path.stat()
     files = [path] if path.is_file() else sorted(_files(path))
     if len(files) != 1:
@@ -104,7 +104,7 @@ def lint_path(path: Path, thorough: bool = True, cases: Sequence[Case] = ()) -> 
 def lint_installed(
     name: str, thorough: bool = True, packs: Installed | None = None, cases: Sequence[Case] = ()
 ) -> Linted | None:
-    """All rules over an installed pack, by its name; None where there is none, one finding if it does not load."""
+    """All rules over an installed pack, by its name; None if there is none, one finding if it does not load."""
     packs = installed() if packs is None else packs
     for pack in packs.packs:
         if pack.name == name:

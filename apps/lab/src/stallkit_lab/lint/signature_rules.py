@@ -106,7 +106,7 @@ def _is_blank(node: Node) -> bool:
 
 
 def default_is_no(screen: Screen) -> str:
-    """The line which shows that a plain Enter answers No; empty where none does."""
+    """The line which shows that a plain Enter answers No; empty if none does."""
     rows = screen.block.text.split("\n")
     selected = [row for row in rows if re.match(rf"^[\s│┃║|▌▏]*{_MARK}(?:\s|$)", row)]
     at_cursor = screen.cursor.row if screen.cursor else None
@@ -344,7 +344,7 @@ def implies(strong: Clause, weak: Clause) -> bool:
 
 
 def _given(clause: Clause) -> tuple[object, ...]:
-    """What its author says that must be there, and where; nothing where they say nothing."""
+    """What its author says that must be there, and where; nothing if they say nothing."""
     given = (clause.keywords, clause.begins, clause.ends)
     return (clause.where, *given) if any(given) else ()
 

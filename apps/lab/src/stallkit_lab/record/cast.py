@@ -29,7 +29,7 @@ _STATUS = re.compile(r"-?\d{1,10}", re.ASCII)
 class Recording:
     """One recording in a file.  `problems` gets its unreadable lines; raises OSError where the file cannot be read.
 
-    `header` is None where the file is not a readable recording: then there are no events either.
+    `header` is None if the file is not a readable recording: then there are no events either.
     """
 
     def __init__(self, path: Path, problems: list[StallkitError]) -> None:

@@ -32,7 +32,7 @@ class Listener:
     """The socket of one recording; `mark` is called with each marker's text, and returns its time in seconds.
 
     Requests come in threads of the socket's; `ready` carries them out, in the thread that records.  Raises StoreError
-    where the socket cannot be made.
+    if the socket cannot be made.
     """
 
     def __init__(self, file: Path, mark: Callable[[str], float]) -> None:
@@ -97,7 +97,7 @@ class _NoRecording(SessionGone):
 def give(label: str, file: Path | None = None, answer_s: float = ANSWER_S) -> tuple[str, float]:
     """Mark a running recording, the newest or the one into `file`; return its file, and the time in seconds.
 
-    Raises ValueError for an invalid marker, SessionGone where no such recording runs, TransportError if it does not
+    Raises ValueError for an invalid marker, SessionGone if no such recording runs, TransportError if it does not
     answer within `answer_s`.
     """
     asked = {

@@ -60,11 +60,11 @@ def record_program(
     for_s: float | None = None,
     listener: Listener | None = None,
 ) -> int | None:
-    """Run a command until it ends and record it; return its exit status, None where it was ended here.
+    """Run a command until it ends and record it; return its exit status, None if it was ended here.
 
     `keys` passes a person's keyboard and screen through, descriptors 0 and 1, which must be terminals; `follows` takes
     over changes of the window's size.  Without `keys` there is no input, and an emulator answers the program's queries.
-    `for_s` ends it after that many seconds.  Raises TransportError where the command cannot be started, and
+    `for_s` ends it after that many seconds.  Raises TransportError if the command cannot be started, and
     `Interrupted` or KeyboardInterrupt at a signal to end.
     """
     emulator: Emulator | None = None if keys is None else _Nothing()
@@ -297,7 +297,7 @@ class PaneRecorder(TmuxTransport):
     ) -> int | None:
         """Record the pane until it or its session ends; return the program's exit status where tmux knows it.
 
-        Raises TransportError where its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt at a
+        Raises TransportError if its output is piped elsewhere already, `Interrupted` or KeyboardInterrupt at a
         signal to end.
         """
         with signals(False):

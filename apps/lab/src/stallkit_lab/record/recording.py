@@ -271,7 +271,7 @@ class RecordingWriter:
             self._flush()
 
     def close(self, exit_status: int | None = None) -> None:
-        """Write what is left; `status` is the program's, None where it goes on, or its end is unknown."""
+        """Write what is left; `status` is the program's, None if it goes on, or its end is unknown."""
         try:
             self._end(exit_status)
             self._flush()

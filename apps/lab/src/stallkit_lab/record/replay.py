@@ -59,7 +59,7 @@ class Change:
 
     @property
     def right(self) -> bool | None:
-        """Whether the state is right; None where the truth is unknown."""
+        """Whether the state is right; None if the truth is unknown."""
         return None if self.truth is None else self.truth.partition(":")[0] == self.state
 
 

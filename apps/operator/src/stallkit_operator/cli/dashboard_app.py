@@ -107,7 +107,7 @@ class Sessions(DataTable[Text]):
 
     @property
     def chosen(self) -> str:
-        """The key of the row under the cursor; empty where there is none."""
+        """The key of the row under the cursor; empty if there is none."""
         rows = self.ordered_rows
         return str(rows[self.cursor_row].key.value) if 0 <= self.cursor_row < len(rows) else ""
 
@@ -386,7 +386,7 @@ class Dashboard(App[None]):
             frame.scroll_end(animate=False) if ends else frame.scroll_home(animate=False)
 
     def _drawn(self, call: Callable[[], _T]) -> _T | None:
-        """Call it, from another thread, where the screen is drawn; None where the dashboard was left meanwhile."""
+        """Call it, from another thread, where the screen is drawn; None if the dashboard was left meanwhile."""
         try:
             return self.call_from_thread(call)
         except (CancelledError, NoMatches, RuntimeError, ScreenStackError):

@@ -161,7 +161,7 @@ class Desk:
             return Text("\n".join(manifest_lines(sandboxes.get(row.name), sandboxes.history(row.name))))
 
     def window(self, row: Row) -> list[str]:
-        """The command that brings a person to its terminal.  Raises StallkitError, ValueError where there is none."""
+        """The command that brings a person to its terminal.  Raises StallkitError, ValueError if there is none."""
         if row.host:
             raise ValueError(by_itself("tmux", row.host))
         with closing(self._open(row)) as transport:

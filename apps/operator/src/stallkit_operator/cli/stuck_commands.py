@@ -332,7 +332,7 @@ def open_session(target: str, server: str | None, options: Options) -> Transport
 
 
 def place_of(target: str, server: str | None, options: Options) -> tuple[str, Options]:
-    """The target and the options that reach it.  Raises SessionGone where no session of that name runs."""
+    """The target and the options that reach it.  Raises SessionGone if no session of that name runs."""
     if ":" in target:
         return target, Options(tmux_socket_path=server) if server else options
     session = named_sessions.named(target)

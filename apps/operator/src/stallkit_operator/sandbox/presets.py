@@ -93,7 +93,7 @@ class Proxy:
 def read_proxies(path: Path) -> dict[str, dict[str, Proxy]]:
     """The proxies by sandbox, and by ``routes`` or ``egress``.
 
-    Raises ConfigError, UnknownFile where there is no such file.
+    Raises ConfigError, UnknownFile if there is no such file.
     """
     try:
         file = read_toml(path)
@@ -111,7 +111,7 @@ def read_proxies(path: Path) -> dict[str, dict[str, Proxy]]:
 
 
 def proxy_of(path: Path, sandbox: str, remedy: str) -> Proxy:
-    """One of them.  Raises ConfigError where there is none."""
+    """One of them.  Raises ConfigError if there is none."""
     found: Mapping[str, Proxy] = read_proxies(path).get(sandbox, {})
     if remedy not in found:
         todo = f"write [{sandbox}.{remedy}] into it (docs/sandboxes.md)"
@@ -178,7 +178,7 @@ class Preset:
     empty: ClassVar[str] = ""  # what a person edits where there is no file yet
 
     def render(self, text: str) -> str | None:
-        """What the proxy reads; None where it reads the text itself."""
+        """What the proxy reads; None if it reads the text itself."""
         return None
 
     def check(self, candidate: Path, rendered: str | None) -> None:
@@ -248,7 +248,7 @@ class Preset:
     # --- requests to it, or through it, to see whether it serves what it should ---
 
     def ask(self, target: str, method: str = "GET") -> Answer | None:
-        """The answer to a path or a whole address, or to ``CONNECT host:port``; None where there is none."""
+        """The answer to a path or a whole address, or to ``CONNECT host:port``; None if there is none."""
         place = urlsplit(self.proxy.url or "")
         kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
         try:
@@ -308,7 +308,7 @@ def _told(answer: Answer | None) -> str:
 
 
 def _readable(read: Callable[[str], tuple[T, ...]], text: str) -> tuple[T, ...]:
-    """What a text says; nothing where another program wrote it."""
+    """What a text says; nothing if another program wrote it."""
     try:
         return read(text)
     except InvalidEdit:

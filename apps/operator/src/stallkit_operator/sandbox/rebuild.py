@@ -117,7 +117,7 @@ class Runner:
 
 @frozen
 class _Work:
-    """The steps of one rebuild; each does nothing where it finds itself done."""
+    """The steps of one rebuild; each does nothing if it finds itself done."""
 
     sandboxes: Sandboxes
     queue: Queue
@@ -288,7 +288,7 @@ class _Work:
             raise
 
     def _told(self, manifest: Manifest) -> tuple[str, ...] | None:
-        """The command by which it goes on on its own; None where none is known."""
+        """The command by which it goes on on its own; None if none is known."""
         if manifest.resume is not None:
             return tuple(GO_ON if word == "{text}" else word for word in manifest.resume) or None
         agents = self.engine().words.agents

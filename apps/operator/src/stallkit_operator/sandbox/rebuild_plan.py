@@ -154,7 +154,7 @@ class RebuildRows:
     def begin(
         self, sandbox: Sandbox, text: str, by: str, why: str, item: Item | None, audit: Callable[[], object]
     ) -> Rebuilding:
-        """Note what was approved, once it is audited.  Raises StallkitError where a rebuild of it is under way."""
+        """Note what was approved, once it is audited.  Raises StallkitError if a rebuild of it is under way."""
         asked = (None, None) if item is None else (item.id, item.words)
         values = (sandbox.name, *asked, sandbox.session or "", sandbox.version, text, by, why, time.time())
         try:
@@ -196,7 +196,7 @@ class RebuildRows:
         return {Step(row["step"]): StepState(row["state"]) for row in found}
 
     def facts(self, id: int, step: Step) -> dict[str, Any]:
-        """What a step left to know; empty where it left nothing."""
+        """What a step left to know; empty if it left nothing."""
         with self.file.reading() as base:
             query = "select facts from rebuild_step where rebuild = ? and step = ?"
             row = base.execute(query, (id, step)).fetchone()
@@ -225,7 +225,7 @@ class Proposal:
 
     @property
     def diff(self) -> list[str]:
-        """The lines of the shapes that differ; none where nothing does."""
+        """The lines of the shapes that differ; none if nothing does."""
         return shape_diff(self.sandbox.latest.text, self.text).splitlines()[2:]
 
 
@@ -262,7 +262,7 @@ def propose(sandbox: Sandbox, text: str, item: Item | None = None, path: str = "
 def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: Audit) -> Rebuilding:
     """Note that a person wants it; `rebuild.Runner` carries it out.
 
-    Raises StallkitError where a rebuild is under way, or the manifest has changed; StoreError if it cannot
+    Raises StallkitError if a rebuild is under way, or the manifest has changed; StoreError if it cannot
     be audited or noted: then nothing is done.
     """
     now = sandboxes.get(proposal.sandbox.name)
@@ -273,7 +273,7 @@ def approve(sandboxes: Sandboxes, proposal: Proposal, by: str, why: str, audit: 
 
 
 def reject(queue: Queue, proposal: Proposal, who: Who, why: str, audit: Audit) -> Answered | None:
-    """A person's no: what asked for it gets the reason.  None where nothing asked.  Raises StoreError."""
+    """A person's no: what asked for it gets the reason.  None if nothing asked.  Raises StoreError."""
     audit(_event("manifest_rejected", proposal, who.name, why))
     return None if proposal.item is None else decline_item(queue, proposal.item.id, why, who, proposal.item.revision)
 

@@ -34,7 +34,7 @@ class RemedyFiles:
     paths: tuple[Path, ...]
 
     def read(self) -> str:
-        """What a person edits; empty where there is no file.  Raises OSError, UnicodeDecodeError."""
+        """What a person edits; empty if there is no file.  Raises OSError, UnicodeDecodeError."""
         try:
             return self.paths[-1].read_bytes().decode("utf-8")
         except FileNotFoundError:
@@ -219,7 +219,7 @@ class Remedy:
     def text(self) -> str:
         """What a person edits; what an earlier edit left that was killed is put back first.
 
-        Raises StallkitError where somebody else edits now, or that cannot be put back.
+        Raises StallkitError if somebody else edits now, or that cannot be put back.
         """
         with self._alone():
             return self._whole() or self.preset.empty

@@ -144,7 +144,7 @@ def first_files(
 def composer_of(item: Item) -> Transport | None:
     """The pane of the sandbox that asked, which the caller closes.
 
-    None where it was not started from a manifest, is sealed, does not run, or was replaced since it asked: then the
+    None if it was not started from a manifest, is sealed, does not run, or was replaced since it asked: then the
     reply is to another agent.  Raises StoreError, TransportError.
     """
     return terminal_of(item.session, item.created)
@@ -195,7 +195,7 @@ class Start:
 def start_sandbox(sandboxes: Sandboxes, text: str, path: str, how: Start) -> tuple[Sandbox, Session]:
     """Start it; `path` is where the text is from, for messages.
 
-    Raises ConfigError for a manifest that cannot be read, StartRefused and other TransportErrors where it could not be
+    Raises ConfigError for a manifest that cannot be read, StartRefused and other TransportErrors if it could not be
     started, StoreError if that cannot be noted: then nothing runs, and nothing is recorded.
     """
     manifest = read_manifest(text, path)

@@ -81,7 +81,7 @@ class Sandbox:
 
     @property
     def manifest(self) -> Manifest:
-        """What it is made of.  Raises ConfigError where an earlier stallkit read it otherwise."""
+        """What it is made of.  Raises ConfigError if an earlier stallkit read it otherwise."""
         return read_manifest(self.latest.text, f"manifest {self.name}, version {self.version}")
 
 
@@ -170,7 +170,7 @@ class Sandboxes(Database):
 
 
 def changes(before: str, after: str) -> list[str]:
-    """The lines that differ, as `diff -u` shows them, without its head; none where nothing does.
+    """The lines that differ, as `diff -u` shows them, without its head; none if nothing does.
 
     >>> changes("a\\nb\\n", "a\\nc\\n")
     ['@@ -1,2 +1,2 @@', ' a', '-b', '+c']
@@ -180,7 +180,7 @@ def changes(before: str, after: str) -> list[str]:
 
 @contextmanager
 def alone(lock: Path, refused: StallkitError) -> Iterator[None]:
-    """While it is open no other process has this lock.  Raises `refused` where one has it."""
+    """While it is open no other process has this lock.  Raises `refused` if one has it."""
     private.folder(lock.parent)
     with os.fdopen(private.opened(lock, os.O_RDWR | os.O_CREAT)) as file:
         try:

@@ -112,7 +112,7 @@ def _request(name: str) -> dict[str, Any]:
 def opened(folder: Path, operator: str, tcp: Tcp | None = None) -> Iterator[tuple[Sequence[socket.socket], Gate]]:
     """The open sockets, and the gate that says who asks: `operator` at ``http.sock``, else whose the token is.
 
-    Raises StallkitError where another process serves there, OSError.
+    Raises StallkitError if another process serves there, OSError.
     """
     with ExitStack() as stack:
         for name in ("rpc.sock", "http.sock"):

@@ -67,7 +67,7 @@ def sessions(ctx: click.Context | None = None) -> Iterator[tuple[str, str]]:
 
 
 def named(name: str) -> RunningSession | ExitRecord | None:
-    """The session of that name, or how it ended; None where none was ever started, or it is still being started."""
+    """The session of that name, or how it ended; None if none was ever started, or it is still being started."""
     if not sessions_file().exists():
         return None
     with opened() as register:

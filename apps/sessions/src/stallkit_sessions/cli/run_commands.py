@@ -130,7 +130,7 @@ def run_command(
 
 
 def _not_started(error: TransportError, program: str, cwd: str | None, path: str | None, passes: bool) -> NoReturn:
-    """Raise why a command was not started; where the exit code is the command's own, exit as a shell does."""
+    """Raise why a command was not started; if the exit code is the command's own, exit as a shell does."""
     try:
         must_be_there(program, cwd, path)  # says it better where that is the cause
     except UnknownProgram as better:

@@ -44,7 +44,7 @@ class ContainerEventStream:
     async def listen(self) -> AsyncGenerator[ContainerEvent | Broke, None]:
         """Each event once, and `Broke` each time that the stream breaks; until it is closed or cancelled.
 
-        Raises TransportUnavailable where the runtime's command is not installed.
+        Raises TransportUnavailable if the runtime's command is not installed.
         """
         wait_s, whole = _FIRST_S, True
         while True:
@@ -170,7 +170,7 @@ class Removed(ContainerEvent):
 
 @frozen
 class Broke:
-    """The stream ended: `runtime_gone` where the runtime hung up, False where our own child process was killed."""
+    """The stream ended: `runtime_gone` if the runtime hung up, False if our own child process was killed."""
 
     runtime_gone: bool
     why: str = ""

@@ -54,7 +54,7 @@ def call(
 ) -> str:
     """What a successful call prints.
 
-    `target` is the container for messages.  Raises NoContainer, RuntimeGone, CaptureTimeout, TransportUnavailable where
+    `target` is the container for messages.  Raises NoContainer, RuntimeGone, CaptureTimeout, TransportUnavailable if
     the command is not installed, ContainerError for any other failure.
     """
     try:

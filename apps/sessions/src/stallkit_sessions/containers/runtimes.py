@@ -97,7 +97,7 @@ class ContainerRuntime:
     def stop(self, container: str, grace_s: float) -> None:
         """Ask a container's program to end (TERM), and kill it after `grace_s` seconds; one that is gone is no error.
 
-        Raises CaptureTimeout and other TransportErrors where that failed.
+        Raises CaptureTimeout and other TransportErrors if that failed.
         """
         whole = str(max(0, round(grace_s)))
         self._or_gone("stop", "--time", whole, container, deadline_s=grace_s + STOP_S)

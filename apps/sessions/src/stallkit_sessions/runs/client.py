@@ -44,7 +44,7 @@ def start(
 
     With `hooks` an agent says more of itself.  `options` are those of `Run.start`, as plain values; `events` is where
     its events go, with the keys of ``[events]`` in the settings: `file`, `exec`, `webhook`.  Raises TransportError
-    where the program cannot be started, StoreError where the run's files cannot be made.
+    if the program cannot be started, StoreError if the run's files cannot be made.
     """
     _prune()
     folder = _new_folder()
@@ -87,7 +87,7 @@ def request(
 ) -> dict[str, Any]:
     """The answer of a run's background process; for a run that ended, its result.
 
-    Raises SessionGone where there is no such run, or how it ended is unknown, TransportError where the request is
+    Raises SessionGone if there is no such run, or how it ended is unknown, TransportError if the request is
     refused, or no answer begins within `answer_s`.
     """
     folder = runs_dir() / id

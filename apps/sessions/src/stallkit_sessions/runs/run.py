@@ -356,7 +356,7 @@ class RunJson:
 
 
 def _exit_of(pid: int) -> int | None:
-    """A descriptor that is ready once a child has ended; None where the system has none: then a look shows the end."""
+    """A descriptor that is ready once a child has ended; None if the system has none: then a look shows the end."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -389,8 +389,8 @@ def run(
     Only a time-out with `kill` stops the program: else it goes on in the background, and the result's `run` waits for
     it, answers or stops it.  `answers` are given in turn to prompts that surely wait, but never to a secret or a login.
     `on_event` is called, in the run's own thread, at answers and at the end, and in the background once for each quiet
-    period and when the window is over.  `env` replaces the environment.  Raises TransportError where the program cannot
-    be started, PackError where no pack is installed and no `engine` given, ValueError for an empty command or an answer
+    period and when the window is over.  `env` replaces the environment.  Raises TransportError if the program cannot
+    be started, PackError if no pack is installed and no `engine` given, ValueError for an empty command or an answer
     of several lines; an interrupted wait stops the program.
 
     >>> result = run(["echo", "done"])

@@ -174,7 +174,7 @@ def _clear_stale(socket_name: str | None, socket_path: str | None) -> None:
 
 
 def noted() -> Store | None:
-    """The store of the supervisors, for reading; None where there is none yet.  Raises StoreError."""
+    """The store of the supervisors, for reading; None if there is none yet.  Raises StoreError."""
     file = store_file()
     try:
         file.lstat()

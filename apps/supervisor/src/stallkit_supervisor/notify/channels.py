@@ -76,7 +76,7 @@ def codes(notice: Notice, code: Code) -> bytes:
 
 
 def taken_away(notice: Notice, code: Code) -> bytes:
-    """The bytes that take an earlier notice of the same key away; nothing where the terminal has no way to do that."""
+    """The bytes that take an earlier notice of the same key away; nothing if the terminal has no way to do that."""
     return f"\x1b]99;i={_id(notice)}:p=close;".encode() + _ST if code == "osc99" else b""
 
 
@@ -164,7 +164,7 @@ class Terminal:
 
 
 def own_terminal() -> Callable[[bytes], None] | None:
-    """What writes to the terminal of standard output or error; None where neither is one.
+    """What writes to the terminal of standard output or error; None if neither is one.
 
     A whole sequence is one write through the stream's own buffer, which is locked meanwhile: it stands before or
     after what others print, never within.
@@ -297,7 +297,7 @@ class Desktop:
     """Notices of the desktop; one of a session replaces the earlier one of that session, and is closed when cleared."""
 
     def __init__(self) -> None:
-        """Raises StallkitError where jeepney is not installed; the bus is asked at the first notice."""
+        """Raises StallkitError if jeepney is not installed; the bus is asked at the first notice."""
         try:
             import jeepney.io.blocking  # noqa: F401  # extra: desktop
         except ImportError as error:
@@ -449,7 +449,7 @@ def channels_of(chosen: Channels) -> list[Channel]:
 
 
 def open_notifier(stack: ExitStack, chosen: Channels, on_error: Callable[[str], None]) -> Notifier | None:
-    """What tells all of these places, closed by `stack`; None where there is none.  Raises as `channels_of`."""
+    """What tells all of these places, closed by `stack`; None if there is none.  Raises as `channels_of`."""
     outlets = [Outlet(channel, on_error) for channel in channels_of(chosen)]
     if not outlets:
         return None

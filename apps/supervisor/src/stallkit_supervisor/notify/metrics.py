@@ -20,7 +20,7 @@ class Metrics:
     """
 
     def __init__(self, address: str) -> None:
-        """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError where that fails."""
+        """Serve them at ``HOST:PORT``, or ``:PORT`` on loopback.  Raises StallkitError if that fails."""
         host, _, port = address.rpartition(":")
         try:
             # extra: metrics

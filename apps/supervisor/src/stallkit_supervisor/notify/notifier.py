@@ -40,7 +40,7 @@ class Channel(Protocol):
     name: str  # for people: without what may be a secret
 
     def deliver(self, said: CloudEvent) -> str:
-        """Tell it, within seconds; returns what happened, for people.  Raises OSError where nobody can have heard."""
+        """Tell it, within seconds; returns what happened, for people.  Raises OSError if nobody can have heard."""
 
     def close(self) -> None:
         """Take away what would stay."""

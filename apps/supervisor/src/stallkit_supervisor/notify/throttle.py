@@ -62,7 +62,7 @@ class QuietHours:
 
     @classmethod
     def parse(cls, text: str) -> QuietHours:
-        """Hours as ``22:00-07:00``.  Raises ValueError for anything else, and where both are the same.
+        """Hours as ``22:00-07:00``.  Raises ValueError for anything else, and if both are the same.
 
         >>> QuietHours.parse("22:00-07:00").holds(datetime(2026, 11, 23, 3, 30))
         True

@@ -134,7 +134,7 @@ def _placed(folder: Path, prompt: AskedPrompt, place: str) -> None:
 
 
 def _terminal() -> int | None:
-    """The controlling terminal, opened; None where there is none."""
+    """The controlling terminal, opened; None if there is none."""
     try:
         return os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:

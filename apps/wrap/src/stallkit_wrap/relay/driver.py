@@ -54,7 +54,7 @@ def wrap(command: Sequence[str], judge: bool = True) -> int:
     """Run a command behind a relay until it ends; its status is as os.wait gives it, for `end_as`.
 
     Where standard input or output is no terminal, there is nothing to relay, and the command takes this process's
-    place.  With `judge`, a program that says nothing of itself is judged.  Raises TransportError where the command
+    place.  With `judge`, a program that says nothing of itself is judged.  Raises TransportError if the command
     cannot be started.
     """
     if not (os.isatty(0) and os.isatty(1)):

@@ -105,7 +105,7 @@ def judgement(verdict: Verdict, foreground: str | None) -> dict[str, Any]:
 
 
 def pairs(verdict: Verdict, foreground: str | None) -> str | None:
-    """The report as the protocol writes it; None where nothing can be said."""
+    """The report as the protocol writes it; None if nothing can be said."""
     sure, waits = verdict.certainty is Certainty.SURE, verdict.state is State.WAITING
     rests = waits and verdict.kind in _AT_REST
     state = StatusState.IDLE if rests else StatusState.BLOCKED if waits and sure else _STATE.get(verdict.state)
@@ -168,7 +168,7 @@ class LookTimes:
         self._latest = now + MOVING_S
 
     def wait(self, now: float) -> float | None:
-        """Seconds until the next look; None where there is none before the next output."""
+        """Seconds until the next look; None if there is none before the next output."""
         return None if self._next is None else max(0.0, self._next - now)
 
 

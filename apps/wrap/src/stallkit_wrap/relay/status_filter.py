@@ -185,7 +185,7 @@ class SelfReports:
         self._judged, self._judged_at, self.pending = told, now, True
 
     def due(self) -> bytes:
-        """What must be said outside now: the judgement of a program that says nothing, where it changed."""
+        """What must be said outside now: the judgement of a program that says nothing, if it changed."""
         if not self._filter.between:
             return b""
         self.pending = False

@@ -64,7 +64,7 @@ class InnerProgram:
         return cls(child, int(words[0]))
 
     def look(self) -> bool:
-        """Note whether it has ended; True where it was stopped by job control."""
+        """Note whether it has ended; True if it was stopped by job control."""
         if self.status is None:
             pid, status = os.waitpid(self.leader, os.WNOHANG | os.WUNTRACED)
             if pid and os.WIFSTOPPED(status):
