@@ -1,7 +1,8 @@
-"""Pages and help texts are in plain English: turns that nobody speaks are named, each with what to write instead."""
+"""Pages, help texts and docstrings are in plain English: turns that nobody speaks, each with what to write instead."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Iterator
@@ -48,10 +49,11 @@ BANNED = {
     r"(there|here|where)(by|of|upon|with|in)": "two sentences",
     r"whence|hence|thus|lest|ere|albeit": "so, or otherwise",
     r"shall": "will, must",
-    r"(only|even|also|except) where": "if",
+    r"(only|even|also|except|none|empty|nothing|true|false) where": "if",
     r"where (it|that|this|they) (is|are|has|have|does|do|can|cannot|may|will)": "if",
 }
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_DOCTEST = re.compile(r"^ *>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
 _SHOWN = re.compile(r'`[^`]+`|"[^"\n]*"')  # what a program prints, a person types, or somebody else wrote
 
 
@@ -82,12 +84,46 @@ def texts() -> dict[str, str]:
     return {str(page.relative_to(ROOT)): page.read_text() for page in pages} | dict(commands)
 
 
+def faults(source: str, name: str) -> Iterator[str]:
+    """The banned turns of the docstrings of a module, each with the file and the line where its docstring begins."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for turn in turns(_DOCTEST.sub("", ast.get_docstring(node) or "")):
+                yield f"{name}:{node.body[0].lineno}: {turn}"
+
+
 TEXTS = texts()
+SOURCES = sorted(
+    path for folder in ("stallkit", "apps/*/src", "plugins/*/src") for path in ROOT.glob(f"{folder}/**/*.py")
+)
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_colleague_would_say_it_so(name: str) -> None:
     assert not list(turns(TEXTS[name]))
+
+
+def test_docstrings_too() -> None:
+    assert not [fault for path in SOURCES for fault in faults(path.read_text(), str(path.relative_to(ROOT)))]
+
+
+def test_a_planted_docstring_is_found_with_file_and_line() -> None:
+    planted = '''"""A module."""
+
+class Desk:
+    async def ask(self):
+        """A person
+        is told.
+
+        >>> tell("me")
+        'as it stands'
+        """
+
+def tell(): "None where nobody asks."
+TOLD = "It is told by itself."
+'''
+    found = [fault.partition(": write ")[0] for fault in faults(planted, "desk.py")]
+    assert sorted(found) == ["desk.py:12: 'None where'", "desk.py:5: 'is told'"]
 
 
 @pytest.mark.parametrize(
@@ -129,4 +165,5 @@ def test_a_planted_help_text_is_found() -> None:
 def test_every_turn_can_be_found() -> None:
     assert len(BANNED) >= 30 and all(re.compile(turn) and instead for turn, instead in BANNED.items())
     assert {"README.md", "docs/watch.md", "stallkit watch", "stallkit stuck reply"} <= TEXTS.keys()
+    assert {ROOT / "stallkit/redact/redact.py", ROOT / "plugins/form/src/stallkit_form/claim.py"} <= set(SOURCES)
     assert (summary("check") or "none") in TEXTS["stallkit check"]

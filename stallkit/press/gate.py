@@ -69,7 +69,7 @@ class End(StrEnum):
 
 @frozen
 class Outcome:
-    """The outcome of a press; true where the answered prompt is no longer there.
+    """The outcome of a press; true if the answered prompt is no longer there.
 
     A false outcome may have pressed a key as well: see `pressed`.
 

@@ -109,7 +109,7 @@ class Finding:
     """One breach of one rule.
 
     `signature` and `clause` (``all_of[1]``, counted from 1) are empty if it is not of one; `line` is 1-based, None
-    where the pack has no file.
+    if the pack has no file.
     """
 
     code: str
