@@ -110,7 +110,7 @@ def test_each_kind_of_name(house: House, sessions: Server, tmp_path: Path) -> No
     assert completed("stallkit pack tune shell_yn:procee", tmp_path) == ["shell_yn:proceed_question"]
     assert completed("stallkit wait --policy ", tmp_path) == ["careful", "observe", "daemon", "night.toml"]
     assert completed("stallkit attach l", tmp_path) == ["last"]
-    assert completed("stallkit stuck re", tmp_path) == ["rebuild", "reply"]
+    assert completed("stallkit stuck re", tmp_path) == ["release", "reply"]
     queue = Queue(house.state / "queue.db")
     asked = queue.file(
         Draft("tmux:one", Source.PROMPT, "confirm", "Proceed? [y/N]", action="a", about="b", identity="%1")

@@ -223,9 +223,9 @@ def test_a_proposal_goes_on_with_the_same_work(site: Site) -> None:
     site.start()
     sandbox = site.sandboxes.get("web")
     for text, says in (
-        (site.text(branch="other"), "same branch"),
-        (site.text(repository="/elsewhere.git"), "same repository"),
-        (site.text(name="other"), "same name"),
+        (site.text(branch="other"), "keeps its branch"),
+        (site.text(repository="/elsewhere.git"), "keeps its repository"),
+        (site.text(name="other"), "keeps its name"),
         (site.text("nonsense = 1"), "unknown key"),
     ):
         with pytest.raises(ConfigError, match=says):

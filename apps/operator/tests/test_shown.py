@@ -106,8 +106,8 @@ def test_what_was_added_since_it_was_shown_is_not_answered(queue: Queue, shells:
         assert not queue.item(number).open
     item = queue.file(Draft("tmux:a", Source.PROMPT, "editor", "~", (), "x", "y", "z"))
     queue.close_item(item.id, ItemState.CANCELLED, Who("somebody", "its own terminal"))
-    for verb in ("approve", "answer", "reply", "decline"):
-        code, told = ada(f"{verb} {item.id} {'yes' if verb in ('answer', 'reply') else ''}")
+    for verb in ("approve", "reply", "decline"):
+        code, told = ada(f"{verb} {item.id} {'yes' if verb == 'reply' else ''}")
         assert code == 4 and f"{item.id} tmux:a: it is cancelled already by somebody" in told, (verb, told)
 
 
@@ -149,8 +149,8 @@ def test_a_prompt_with_other_options_is_another_one(queue: Queue, shells: list[S
     queue.file(draft)
     assert queue.item(1).revision == 1, "it is the same"
     queue.file(evolve(draft, options=(evolve(ONCE, name="Always"), ALWAYS), action="c"))
-    code, told = shells[0]("answer 1 1")
-    assert code == 2 and "answer 1 1      Always" in told and queue.item(1).claim is None
+    code, told = shells[0]("reply 1 1")
+    assert code == 2 and "reply 1 1      Always" in told and queue.item(1).claim is None
 
 
 def test_what_comes_while_it_is_answered_is_not_answered_with_it(queue: Queue) -> None:
@@ -248,7 +248,7 @@ def test_no_part_of_a_notice_or_an_option_looks_like_a_line_of_stallkits() -> No
         option = Choice("1", "x" * before + f" {FORGED}", ChoiceKind.ALLOW_ONCE)
         item = evolve(ITEM, session="tmux:a", source=Source.PROMPT, kind="permission", words="Push?", options=(option,))
         rows = [line[at : at + width] for line in item_lines(item, width) for at in range(0, len(line), width)]
-        assert [row[:24] for row in rows if row.startswith("stallkit")] == ["stallkit stuck reply 1 "]
+        assert [row[:23] for row in rows if row.startswith("stallkit")] == ["stallkit stuck reply 1 "]
 
 
 @pytest.mark.e2e

@@ -269,7 +269,7 @@ def test_what_is_of_this_machine_alone(words: list[str], tmp_path: Path) -> None
     (tmp_path / "x.toml").write_text("")
     command = [STALLKIT, "watch", "--host", "a", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 64 and re.search(rf"{words[0]}(/\S+)? is of this machine's own watch", done.stderr)
+    assert done.returncode == 64 and re.search(rf"{words[0]}(/\S+)? is not for --host", done.stderr)
 
 
 def test_without_ssh_it_is_named(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ METHODS: Mapping[str, Method] = {
             **{"id": _NUMBER, "revision": _NUMBER},
             "text": {
                 **_text("what is typed, or said to an agent; empty: Enter alone, for press_key", MOST),
-                "pattern": "",
+                "pattern": f"^$|{_SAYS}",
             },
             "option": _text("the id or name of one of its options", 500),
             "decline": _text("why: an agent's notice is declined", MOST),
