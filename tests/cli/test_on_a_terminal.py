@@ -164,7 +164,7 @@ def test_how_a_session_ended(draw: Draw, house: House) -> None:
     assert re.search(r"^ +session +is +for +in +ports +command", text, re.M), text
     assert re.search(row("►", "keeper", "running"), text, re.M), text
     assert re.search(row("■", "worker", "exited,", "code", "3"), text, re.M), text
-    assert "worker: its program exited with 3 (all of it: stallkit output --postmortem worker)" in text
+    assert "worker: its program exited with 3 (stallkit output --postmortem worker)" in text
     assert re.search("^  stallkit start worker -S", text, re.M)
 
     for words in (["output"], ["output", "--postmortem"], ["wait"], ["check"], ["explain"]):

@@ -408,7 +408,7 @@ def test_what_a_killed_one_left_and_how_a_halted_session_goes_on(status: Status,
     ):
         done = status.desk(*words)  # a plain name is that of a tmux session
         assert done.returncode == 0, (words, done.stderr)
-        missing = status.desk(words[0], "nobody")
+        missing = status.desk(*words[:-1], "nobody")
         assert missing.returncode == 64 and "no supervisor has watched it" in missing.stderr, (words, missing.stderr)
     assert "halted" not in status("w1")[1]
 

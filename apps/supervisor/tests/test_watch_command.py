@@ -104,8 +104,8 @@ def test_watch_presses_tells_and_is_told_of_afterwards(stallkit: Command, server
     assert [json.loads(line)["event"] for line in log] == [event["event"] for event in watch.events]
     (stallkit.folder / "state").rename(stallkit.folder / "kept")
     (stallkit.folder / "state").write_text("a file where the directory should be")
-    for command in ("status", "incidents"):
-        done = stallkit(command)
+    for command in (["status"], ["report", "--incidents"]):
+        done = stallkit(*command)
         assert done.returncode == 1 and done.stdout == ""
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("stallkit: store "), done.stderr
 

@@ -273,7 +273,7 @@ def test_for_ends_it_and_the_kinds_are_kept(stallkit: Call, begin: Begin, path: 
 def test_options_behind_a_command_are_its_own(stallkit: Call, path: Path) -> None:
     assert stallkit("record", "-o", path, "echo", "-o", "there", "--json").returncode == 0
     assert "-o there --json" in output(path)
-    for words in ("record", "record --", "record -o", "record tmux:x --nope"):
+    for words in ("record start", "record --", "record -o", "record tmux:x --nope"):
         done = stallkit(*words.split())
         assert done.returncode == 64 and done.stderr.startswith("stallkit"), words
 

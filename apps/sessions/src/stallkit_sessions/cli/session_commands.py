@@ -115,7 +115,7 @@ def _lines(dead: list[ExitRecord]) -> Iterator[tuple[tuple[str, ...], str, str]]
             yield (why,), "stallkit output --postmortem NAME", ""
         else:
             todo = next((command for command, _ in hints(first)), "")
-            yield (names[0], f": {first.why}"), f"all of it: stallkit output --postmortem {escaped(names[0])}", todo
+            yield (names[0], f": {first.why}"), f"stallkit output --postmortem {escaped(names[0])}", todo
 
 
 def row_object(register: Register, row: RunningSession | ExitRecord) -> dict[str, Any]:
