@@ -82,7 +82,7 @@ PUBLIC = {*stallkit.__all__, ""}
 
 def test_every_documented_task_needs_public_names_alone() -> None:
     assert len(stallkit.__all__) <= 60
-    assert sum(len(_IMPORT.findall(page.read_text())) for page in PAGES) > 30
+    assert sum(len(_IMPORT.findall(page.read_text())) for page in PAGES) >= 15
     assert {page.name: found for page in PAGES if (found := imports(page.read_text()))} == {}
     page = (ROOT / "docs" / "embedding.md").read_text()
     assert all(f"`{module}`" in page for module in MODULES)
