@@ -1,4 +1,4 @@
-"""status, list and incidents where nothing can be written: a real file system that is full, or read-only."""
+"""status, list and report if nothing can be written: a real file system that is full, or read-only."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ mount -t tmpfs -o size=2m,mode=700 tmpfs "$STATE"
 cp "$FROM"/* "$STATE"
 [ "$HOW" = full ] || mount -o remount,ro "$STATE"
 export STALLKIT_STATE_DIR="$STATE"
-for command in status list incidents; do
+for command in status list report; do
     # Again for each: whoever closes the file last takes its log away, which is room.
     [ "$HOW" != full ] || dd if=/dev/zero of="$STATE/fill.$command" bs=4k 2>"$OUT/filled"
-    "$COMMAND" $command >"$OUT/$command" 2>"$OUT/$command.warning"
+    words=$command; [ $command != report ] || words="report --incidents"
+    "$COMMAND" $words >"$OUT/$command" 2>"$OUT/$command.warning"
     echo $? >"$OUT/$command.code"
 done
 """
@@ -62,10 +63,10 @@ def test_what_was_written_is_told_with_a_warning(tmp_path: Path, stallkit_comman
     environment = {**os.environ, **{name: str(value) for name, value in given.items()}, "HOME": str(tmp_path)}
     subprocess.run(["unshare", "--mount", "sh", "-c", TRY], env=environment, check=True, timeout=60)
     told = {file.name: file.read_text() for file in out.iterdir()}
-    for command in ("status", "list", "incidents"):
+    for command in ("status", "list", "report"):
         assert told[f"{command}.code"] == "0\n", told[f"{command}.warning"]
         warning = told[f"{command}.warning"].removesuffix("no watcher runs now: stallkit watch --all\n")
         assert warning.count("\n") == 1 and "cannot be written (" in warning and str(state) in warning, warning
     assert "tmux:agent2" in told["status"] and "3 recoveries in this iteration, 3 are allowed" in told["status"]
     assert "worker1" in told["list"] and "lives" in told["list"]
-    assert "the newest" in told["incidents"]
+    assert "the newest" in told["report"]

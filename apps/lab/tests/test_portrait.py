@@ -67,4 +67,4 @@ def test_by_the_command() -> None:
     assert (done.exit_code, told["name"], told["keys"]) == (0, "structural:composer", None)
     assert told["looks"] and told["all_of"] and told["figures"]["screens"] > 0
     wrong = CliRunner().invoke(cli, ["pack", "show", "nobody:knows"])
-    assert isinstance(wrong.exception, StoreError) and "packs --signatures" in str(wrong.exception)
+    assert isinstance(wrong.exception, StoreError) and "pack list --signatures" in str(wrong.exception)

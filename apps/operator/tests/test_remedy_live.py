@@ -44,7 +44,7 @@ class Room:
 
     def edit(self, verb: str, text: str, *words: str) -> subprocess.CompletedProcess[str]:
         self.desk.environment["EDITOR"] = editor(self.folder, text)
-        return self.desk("sandbox", verb, "edit", "web", *words)
+        return self.desk(*([verb] if verb == "pipelock" else ["sandbox", verb]), "edit", "web", *words)
 
     def get(self, path: str, port: int | None = None) -> tuple[int, str]:
         """What nginx answers, or what is at another port."""
