@@ -143,7 +143,7 @@ def test_one_of_ours_is_recorded_and_goes_on_under_its_name(
     events = [one["event"] for one in house.events("a")]
     assert events == ["session_started", "session_crashed", "session_started"]
     outcome = restarter.anew(pane, "tmux:a")
-    assert outcome.end is End.REFUSED and "it has not ended" in outcome.why, "it is not started a second time"
+    assert outcome.end is End.REFUSED and "it may still run" in outcome.why, "it is not started a second time"
     assert len(house.events("a")) == 3
     house.tmux("kill-session", "-t", "=a")
     assert house.end_of("a").cause in (Cause.SESSION_KILLED, Cause.SERVER_ENDED)
@@ -342,7 +342,7 @@ def test_what_is_not_known_of_a_sandbox_is_not_made_up(house: House, pane: TmuxT
     house.tmux("respawn-pane", "-t", "=a:", "exit 4")
     with TmuxTransport("a", pane.options) as now:
         untouched(
-            house, restarter_of(house).in_place(now, "tmux:a", dead(now)), "another program was put into its pane"
+            house, restarter_of(house).in_place(now, "tmux:a", dead(now)), "another program runs in its pane"
         )
 
 
