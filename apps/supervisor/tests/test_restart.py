@@ -341,9 +341,7 @@ def test_what_is_not_known_of_a_sandbox_is_not_made_up(house: House, pane: TmuxT
     house.end_of("a")
     house.tmux("respawn-pane", "-t", "=a:", "exit 4")
     with TmuxTransport("a", pane.options) as now:
-        untouched(
-            house, restarter_of(house).in_place(now, "tmux:a", dead(now)), "another program runs in its pane"
-        )
+        untouched(house, restarter_of(house).in_place(now, "tmux:a", dead(now)), "another program runs in its pane")
 
 
 def test_a_sandbox_that_was_started_by_hand_is_not_left(house: House, pane: TmuxTransport) -> None:
