@@ -266,11 +266,11 @@ def explain_command(
                 stallkit explain tmux:worker1 --layout
                 tmux capture-pane -pe | stallkit explain -
     """
-    if (target is None) == (pid is None):
-        raise click.UsageError("name a session or a file, or a process with --pid")
-    if target is None:
-        _show_facts(pid or 0, as_json)
+    if target is None and pid is not None:
+        _show_facts(pid, as_json)
         return
+    if target is None or pid is not None:
+        raise click.UsageError("name a session or a file, or a process with --pid")
     if parts and everything:
         raise click.UsageError("--layout shows no signatures: leave out --all")
     transport = reach(target, socket_name, socket_path, or_path=True)

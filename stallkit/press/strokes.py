@@ -139,7 +139,7 @@ class Choosing:
         return all(was and is_now and is_now.text.startswith(was.text.split(" (")[0]) for was, is_now in pairs)
 
     def _only_moved(self, now: Screen) -> bool:
-        """Whether every row is as it was, except the mark, and for a hint behind the option that has it."""
+        """Whether every row is as it was, except for the mark, and for a hint behind the option that has it."""
         rows = zip_longest(bare(self.first), bare(now), fillvalue="")
         for number, (was, row) in enumerate(rows):
             lost = was.startswith(row) and selected(self.first.lines[number])

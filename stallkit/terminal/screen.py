@@ -405,7 +405,7 @@ def moved(before: Screen, now: Screen) -> frozenset[int] | None:
 
 
 def only_a_clock(before: Screen, now: Screen) -> bool:
-    """Whether a full-screen program rests except the clock that it shows on one row."""
+    """Whether a full-screen program rests except for the clock that it shows on one row."""
     if not now.alternate or before.cursor != now.cursor:
         return False
     rows = moved(before, now)

@@ -396,7 +396,7 @@ def age(seconds: float) -> str:
 
 
 def _ways(item: Item, host: str) -> Iterator[str]:
-    """How it can be answered except its options, or how it was."""
+    """How it can be answered besides its options, or how it was."""
     if not item.open:
         text = f": {redact(item.text)}" if item.text else ""
         when = datetime.fromtimestamp(item.at or 0).astimezone()

@@ -123,18 +123,18 @@ def watch_command(
     """
     if service and (targets or everything or hosts):
         raise click.UsageError("with --service the settings name the sessions: leave out TARGET, --all and --host")
+    if service and summary:
+        raise click.UsageError("--summary is for a person: leave it out with --service, and ask stallkit report")
     if only_check and not service:
         raise click.UsageError("--check needs --service")
     if hosts:
         refuse_what_is_local(click.get_current_context())
         watch_hosts(hosts, words_there(targets, policy, interval_s, stall_s, agents, everything), as_json, for_s)
         return
-    flags, options = (
-        Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by),
-        Options(socket_name, socket_path),
-    )
+    flags = Overrides(policy, interval_s, stall_s, agents, dry_run, hook, webhook, shown_by)
+    options = Options(socket_name, socket_path)
     if service:
-        _serve(config, flags, only_check, options, log)
+        _serve(config, flags, only_check, options, log, for_s)
         return
     settings = load_settings(config, flags, os.environ)
     names = [*targets] or settings.watch.targets
@@ -202,7 +202,9 @@ def _table(stack: ExitStack, supervisor: Supervisor) -> Callable[[Event], None]:
 # --- as a service ---
 
 
-def _serve(config: Path | None, flags: Overrides, only_check: bool, options: Options, log: Path | None) -> None:
+def _serve(
+    config: Path | None, flags: Overrides, only_check: bool, options: Options, log: Path | None, for_s: float | None
+) -> None:
     """Watch the sessions that the settings name; print each event as a line of JSON."""
     settings = load_settings(config, flags, os.environ)
     files = " and ".join(found.file.path for found in checked_files(config))
@@ -222,7 +224,7 @@ def _serve(config: Path | None, flags: Overrides, only_check: bool, options: Opt
             raise ConfigError(FILE, "it changed since it was allowed", todo)
         return load_settings(config, flags, os.environ)
 
-    run_watch(settings, watch.targets, watch.all, options, True, log, again=again)
+    run_watch(settings, watch.targets, watch.all, options, True, log, for_s, again)
 
 
 def _check(settings: Settings, files: str, socket: str | None) -> None:
